@@ -277,6 +277,7 @@ WRONG_SETTINGS: dict[str, tuple[str, bytes, dict[str, Any], str]] = {
     "unknown encoding": ("t.tsv", b"a\tb\n", {"encoding": "klingon"}, "unknown encoding 'klingon'"),
     "binary codec": ("t.tsv", b"a\tb\n", {"encoding": "hex"}, "unknown encoding 'hex'"),
     "wrong encoding": ("t.tsv", b"a\tb\n\xff\tb\n", {"encoding": "shift_jis"}, "line 2: not valid shift_jis"),
+    "no byte order mark": ("t.tsv", "a\tb\n".encode("utf-16-be"), {"encoding": "utf-16"}, "declare 'utf-16-le' or"),
     "quotes but for numbers": (
         "t.tsv",
         b'"Ein Hund."\t"A dog."\t1.0\n' * QUOTED_ROWS,

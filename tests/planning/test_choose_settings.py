@@ -90,6 +90,7 @@ def test_a_large_model_needs_much_text_and_time() -> None:
     fast, slow = MachineSpeed(1e14), MachineSpeed(5e11)  # a GPU, and a laptop
     assert choose_size(facts_of(1_000_000), None, fast)[0] == LARGE_MODEL
     assert choose_size(facts_of(1_000_000), 600, fast)[0] == LARGE_MODEL
+    assert choose_size(facts_of(1_000_000), 3000, fast)[0] == LARGE_MODEL
     assert choose_size(facts_of(1_000_000), 1, fast)[0] == SMALL_MODEL
     assert choose_size(facts_of(1_000_000), None, slow)[0] == SMALL_MODEL
     assert choose_size(facts_of(10_000), None, fast)[0] == SMALL_MODEL

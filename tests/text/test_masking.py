@@ -181,6 +181,9 @@ def test_a_span_after_the_end_of_a_sentence_gets_its_space() -> None:
         ("Le « <b>chien</b> » court", "The “<b> dog </b>” runs", "The “<b>dog</b>” runs"),
         ("„<b>Hallo</b>“ <i>sagte</i> er.", "“<b> Hello </b>”<i> said </i>he.", "“<b>Hello</b>” <i>said</i> he."),
         ("He <b>said</b> “<i>no</i>”.", "Er <b> sagte </b>„<i> nein </i>“.", "Er <b>sagte</b> „<i>nein</i>“."),
+        ("„<b>Rot</b>“", "the dogs' “<b> red </b>”", "the dogs' “<b>red</b>”"),
+        ("„<b>Rot</b>“", "the dogs' '<b> red </b>'", "the dogs' '<b>red</b>'"),
+        ("„<b>Rot</b>“", '5" "<b> red </b>"', '5" "<b>red</b>"'),
         ("Tom's <b>car</b> “<i>M</i>”", "Tom’s<b> Auto </b>‹<i> M </i>›", "Tom’s <b>Auto</b> ‹<i>M</i>›"),
         (
             'She <b>asked</b> "<i>it</i>".',

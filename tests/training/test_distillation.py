@@ -30,7 +30,7 @@ from dragoman.training.run import train
 from dragoman.training.stage_pairs import PASSES, SyntheticCorpus, synthetic_corpora
 from dragoman.training.stage_recipes import check_stage_corpora
 from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.teacher_comparison import write_student_card
+from dragoman.training.teacher_comparison import compare_student
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe
@@ -52,7 +52,7 @@ def small_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture
 def no_card(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests of significance take seconds."""
-    monkeypatch.setattr("dragoman.training.run.write_student_card", lambda *arguments: [])
+    monkeypatch.setattr("dragoman.training.run.compare_student", lambda *arguments: True)
 
 
 @pytest.fixture
@@ -159,12 +159,14 @@ def test_a_student_whose_comparison_is_interrupted_is_complete_and_compared_late
         for weights in run.glob("checkpoints/*/*.safetensors"):
             weights.write_bytes(b"")  # they are not needed any more
         assert not train(recipe, run, resume=True)
+    for text in (report.read_text("utf-8"), card.read_text("utf-8")):
+        assert "not compared with the teacher: the comparison was interrupted" in text
     moved = (tmp_path / "test.de").rename(tmp_path / "moved")
     assert train(recipe, run, resume=True), "it is complete"
     assert "not compared with the teacher: " in capsys.readouterr().err
     before = report.read_text("utf-8")
     for text in (before, card.read_text("utf-8")):
-        assert "not compared with the teacher: the comparison was interrupted" in text
+        assert f"not compared with the teacher: {tmp_path}/test.de: no such file" in text
     moved.rename(tmp_path / "test.de")
     assert train(recipe, run, resume=True)
     after = report.read_text("utf-8")
@@ -230,9 +232,9 @@ def test_a_teacher_that_is_replaced_during_the_training_is_not_compared(
 
     def replace_teacher(*arguments: Any) -> Any:
         replace_weights(teacher)
-        return write_student_card(*arguments)
+        return compare_student(*arguments)
 
-    monkeypatch.setattr("dragoman.training.run.write_student_card", replace_teacher)
+    monkeypatch.setattr("dragoman.training.run.compare_student", replace_teacher)
     assert train(make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)]), run)
     assert "not compared with the teacher: " in capsys.readouterr().err
     assert "changed since the run was started" in (run / "bundle" / "README.md").read_text("utf-8")
@@ -363,7 +365,12 @@ def test_a_start_with_other_sizes_is_refused_before_anything_is_translated(
 @pytest.mark.usefixtures("no_card")
 @pytest.mark.parametrize("changed", ["teacher", "mono"])
 def test_a_teacher_or_a_text_that_was_changed_is_refused(
-    changed: str, make_student: MakeStudent, finished_run: Path, mono: Path, tmp_path: Path
+    changed: str,
+    make_student: MakeStudent,
+    finished_run: Path,
+    mono: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     teacher, run = shutil.copytree(finished_run, tmp_path / "teacher"), tmp_path / "run"
     recipe = make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)], mono=[str(mono)])
@@ -373,12 +380,12 @@ def test_a_teacher_or_a_text_that_was_changed_is_refused(
     shutil.rmtree(run / "bundle")
     if changed == "mono":
         mono.write_text("Ein anderer Satz.\n", "utf-8")
-        shutil.rmtree(run / "synthetic")  # so that it is needed again
     else:
-        bundle = Bundle.load(teacher)
-        with torch.no_grad():
-            bundle.model.output.weight += 1
-        bundle.save(teacher / "bundle")
+        replace_weights(teacher)
+        assert train(recipe, run, resume=True), "only the comparison needs it"
+        assert "teacher: missing or changed; to compare the student with it" in capsys.readouterr().err
+        shutil.rmtree(run / "bundle")
+    shutil.rmtree(run / "synthetic")  # so that it is needed again
     with pytest.raises(UserError, match=f"{changed}.*: changed since the run was started"):
         train(recipe, run, resume=True)
 
@@ -440,7 +447,7 @@ def test_a_teacher_that_is_gone_must_be_put_back_to_translate_and_is_reported_af
         with pytest.raises(Killed):
             train(recipe, run)
     moved = teacher.rename(tmp_path / "moved")
-    with pytest.raises(UserError, match="teacher: missing, but this run still needs it; put it back"):
+    with pytest.raises(UserError, match="teacher: missing or changed, but this run still needs it"):
         train(recipe, run, resume=True)
     moved.rename(teacher)
     assert train(recipe, run, resume=True)
@@ -448,10 +455,10 @@ def test_a_teacher_that_is_gone_must_be_put_back_to_translate_and_is_reported_af
     shutil.rmtree(run / "bundle")  # so that the run is not finished
     shutil.rmtree(teacher)
     assert train(recipe, run, resume=True)
-    assert "teacher: missing; to compare the student with it, put it back" in capsys.readouterr().err
+    assert "teacher: missing or changed; to compare the student with it, restore it" in capsys.readouterr().err
     shutil.rmtree(run / "bundle")
     (run / "source.tokenizer.json").unlink()  # as before the last stage
-    with pytest.raises(UserError, match="teacher: missing, but this run still needs it; put it back"):
+    with pytest.raises(UserError, match="teacher: missing or changed, but this run still needs it"):
         train(recipe, run, resume=True)
 
 

@@ -78,7 +78,8 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     """The recipe for a student, or that of a run to resume; raises UserError if the run was started with another."""
     from dragoman.planning.student import STUDENT_SIZES, plan_student
     from dragoman.recipe import load_recipe
-    from dragoman.training.directory import check_directory, resume_command
+    from dragoman.system.run_paths import resume_command
+    from dragoman.training.directory import check_directory
     from dragoman.training.distributed import refuse_several_processes
 
     check_directory(run, resume)  # before the text is read

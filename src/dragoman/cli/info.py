@@ -90,7 +90,7 @@ def _print_tree(data: dict[str, Any], indent: str = "") -> None:
 
 
 def _show(value: Any) -> str:
-    """A value as `dragoman settings` shows it, and integers with commas."""
+    """A value in words: strings as they are, integers with commas, others as JSON."""
     if value == {}:
         return "none"
     if value is None:

@@ -42,7 +42,7 @@ _SETTINGS = {
     "keep-all": "data.clean",
     "start-from": "training.start_from",
 }
-"""The settings of a recipe that options for files of text correspond to."""
+"""The recipe setting for each option for files of text."""
 
 
 class TrainCommand(TextFilesCommand):

@@ -180,12 +180,15 @@ def _decode_other(stream: IO[bytes], name: str, encoding: str, check: Check) -> 
                 yield check(line.removesuffix("\n").removesuffix("\r"))
         except UnicodeDecodeError as error:
             raise UserError(f"{_describe_invalid(error, name, number, encoding)}; correct the encoding") from None
+        except UnicodeError:  # of UTF-16 and UTF-32, whose names without "le" or "be" stand for text with the mark
+            advice = f"declare '{encoding}-le' or '{encoding}-be'"
+            raise UserError(f"{name}: no byte order mark, which {encoding} must have; {advice}") from None
         except LineError as error:
             raise UserError(f"{name} line {number}: {error}{error.advice(name, encoding)}") from None
 
 
 def _describe_invalid(error: UnicodeDecodeError, name: str, read: int, encoding: str) -> str:
-    """What is invalid in a block of text after `read` lines, the rest of which it begins with."""
+    """Describe an invalid byte. `read` lines came before this block, which may begin in the middle of a line."""
     codec = encoding if error.encoding == "charmap" else error.encoding  # of UTF-16, the order of its bytes
     line = read + 1 + error.object[: error.start].decode(codec, "replace").count("\n")
     return f"{name} line {line}: not valid {encoding} (byte 0x{error.object[error.start]:02x})"

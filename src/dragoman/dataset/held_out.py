@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,12 +23,10 @@ class HeldOutText:
     pairs: Sequence[Pair]
     ignore_punctuation: bool = False
 
-    def leave_out(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """The pairs that have no side in common with the held-out pairs."""
+    def __contains__(self, pair: Pair) -> bool:
+        """Whether a pair has a side in common with a held-out pair."""
         sources, targets = self._sides
-        return (
-            pair for pair in pairs if self._key(pair.source) not in sources and self._key(pair.target) not in targets
-        )
+        return self._key(pair.source) in sources or self._key(pair.target) in targets
 
     def _key(self, text: str) -> str:
         return simplify(text) if self.ignore_punctuation else collapse_spaces(text)

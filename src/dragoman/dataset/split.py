@@ -29,8 +29,8 @@ class TrainingPairs:
     held_out: Sequence[Pair] = ()
 
     def __iter__(self) -> Iterator[Pair]:
-        short = (pair for pair in self.pairs if is_short(pair, self.data.max_characters))
-        return HeldOutText(self.held_out, self.data.held_out_ignores_punctuation).leave_out(short)
+        held_out = HeldOutText(self.held_out, self.data.held_out_ignores_punctuation)
+        return (pair for pair in self.pairs if is_short(pair, self.data.max_characters) and pair not in held_out)
 
 
 @dataclass(frozen=True)

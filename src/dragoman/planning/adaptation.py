@@ -94,7 +94,7 @@ def _choose_augmentation(facts: TextFacts, recipe: Recipe, budget: PlannedBudget
 
 
 def _start_share(facts: TextFacts) -> float:
-    """The share of the initial weights: less for many new pairs, if as much old text is mixed in."""
+    """The share of the initial weights. With old text mixed in, it is lower the more new pairs there are."""
     share = START_SHARE_PAIRS / max(START_SHARE_PAIRS, facts.pairs) if facts.old_share else 1.0
     return round(START_SHARE * share, 2)
 

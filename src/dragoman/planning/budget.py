@@ -25,7 +25,7 @@ class PlannedBudget:
         minutes: The time that was given; None if there is no limit.
         expected_minutes: How long the training takes.
         epochs: Passes over the text.
-        epochs_without_r_drop: Those that the same time would suffice for without R-Drop.
+        epochs_without_r_drop: Passes that would fit into the same time without R-Drop.
         r_drop: Whether each sentence is computed twice.
         batch_tokens: Tokens of each side of a batch.
         steps: The number of optimizer steps, at least 1.

@@ -61,9 +61,10 @@ def expect_training(
 def advise(facts: TextFacts, epochs: float) -> Iterator[str]:
     """What would help most, if anything stands out."""
     if epochs < FEW_EPOCHS:
-        yield f"what would help most: more time, because the text is read only {epochs:.2g} times"
+        times = "once" if epochs == 1 else f"{epochs:.2g} times"
+        yield f"what would help most: more time, because the text is read only {times}"
     elif facts.pairs < FEW_PAIRS:
-        yield f"what would help most: more text; from {counted(facts.pairs, 'pair')}, a model learns phrases"
+        yield f"what would help most: more text; from {counted(facts.pairs, 'pair')}, a model learns only phrases"
     elif epochs > MANY_EPOCHS:
         yield f"what would help most: more text, because each pair is read {epochs:.0f} times"
 

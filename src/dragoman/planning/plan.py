@@ -42,7 +42,7 @@ MAX_HELD_OUT = 1000  # validation pairs
 MAX_BLOCK = 50  # neighboring pairs; in corpora of documents, lines further apart have little in common
 MIN_BLOCKS = 10
 FEW_STEPS = 400  # in which a small model learns less than a tiny one in the same time; with 500, they are equal
-MAX_MINUTES = 24 * 60.0  # that training a large model may take where no time is given
+MAX_MINUTES = 24 * 60.0  # of training a large model, if no time is given
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,8 @@ def choose_size(facts: TextFacts, minutes: float | None, machine: MachineSpeed) 
     """
     if facts.pairs >= MANY_PAIRS:
         budget = _plan_budget(facts, LARGE_MODEL, minutes, machine)
-        if budget.expected_minutes <= MAX_MINUTES and budget.epochs >= FEW_EPOCHS:
+        in_time = minutes is not None or budget.expected_minutes <= MAX_MINUTES
+        if in_time and budget.epochs >= FEW_EPOCHS:
             return LARGE_MODEL, budget
     budget = _plan_budget(facts, SMALL_MODEL, minutes, machine)
     if budget.steps < FEW_STEPS and budget.epochs < NO_DROPOUT_EPOCHS:

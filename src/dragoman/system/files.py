@@ -198,6 +198,14 @@ def read_bytes(path: Path, limit: int = MAX_JSON_BYTES) -> bytes:
         raise UserError(f"{path}: {error.strerror}") from error
 
 
+def read_json_with(path: Path, keys: set[str]) -> dict[str, Any]:
+    """The JSON object in a file that must have these keys; raises UserError if it does not, as `read_json` does."""
+    data = read_json(path)
+    if data.keys() != keys:
+        raise UserError(f"{path}: another version of dragoman has written this file; use that version, or start again")
+    return data
+
+
 def parse_json(content: bytes, path: Path) -> dict[str, Any]:
     """Parse the content of a file; raises UserError if it is not a JSON object."""
     try:

@@ -51,8 +51,7 @@ def explain_no_bundle(path: Path) -> NoBundleError:
         if is_finished(run):
             return NoBundleError(path, "not a bundle, but a part of one" if os.path.exists(path) else _MISSING, run)
         if os.path.isfile(run / "recipe.toml") and (run == path or _is_run_directory(run)):
-            again = shlex.join(["dragoman", "train", str(run / "recipe.toml"), "--output", str(run), "--resume"])
-            return NoBundleError(path, f"this run has no bundle yet; finish it with: {again}")
+            return NoBundleError(path, f"this run has no bundle yet; finish it with: {resume_command(run)}")
     if os.path.isdir(path):
         return _explain_directory(path)
     if os.path.exists(path):
@@ -118,3 +117,9 @@ def _directories(directory: Path) -> list[Path]:
 
 def _list(runs: list[Path]) -> str:
     return ", ".join(map(str, runs[:LISTED])) + (", …" if len(runs) > LISTED else "")
+
+
+def resume_command(run: Path, data_directory: Path | None = None) -> str:
+    """The command that continues a run, with the mirror of the dataset catalog that it uses."""
+    mirror = ["--data-dir", str(data_directory)] if data_directory else []
+    return shlex.join(["dragoman", "train", str(run / "recipe.toml"), "--output", str(run), *mirror, "--resume"])

@@ -9,6 +9,7 @@ import regex
 _TAG = regex.compile(r"</?+([\w:.-]++)(?:.*[^/])?>", regex.DOTALL)
 _DOUBLE, _SINGLE = '"„“”«»', "'‚‘’‹›"
 _QUOTES = f"[{_DOUBLE}{_SINGLE}]"
+_MARK = regex.compile(rf"(?<![\p{{L}}\p{{N}}]){_QUOTES}|(?P<after_word>{_QUOTES})(?![\p{{L}}\p{{N}}])")
 _NO_SPACE_AFTER = regex.compile(r"$|[\s\p{Ps}¿¡--„‚]", regex.VERSION1)
 _NO_SPACE_BEFORE = regex.compile(r"$|[\s\p{Pe}]|[.,;:!?…%](?![\p{L}\p{N}])")
 _NEAR = 50
@@ -30,22 +31,21 @@ def place_tag_spaces(source: str, translation: str, spans: Mapping[str, str]) ->
     tags = {character: span for character, span in spans.items() if _TAG.fullmatch(span)}
     pairs, between = list(_find_pairs(source, tags)), f"[{''.join(tags)}]{{0,{_NEAR}}}"
     if closing := "".join(tag for tag in pairs if tags[tag].startswith("</") and f" {tag}" not in source):
-        after = f"(?={between}(.{{0,2}}))"
+        after, closing_marks = f"(?={between}(.{{0,2}}))", _closing_marks(translation)
         has_quotes = regex.search(rf"[{closing}]{between}\s?(?:{_QUOTES}(?![\p{{L}}\p{{N}}])|\p{{Pe}})", source)
 
         def move_behind(match: regex.Match[str]) -> str:
-            closes = has_quotes and _is_closing_quote(match[2][:1], match.string[: match.end()])
+            closes = has_quotes and match.start(2) in closing_marks
             needless = closes or _NO_SPACE_BEFORE.match(match[2])
             return match[1] if needless else f"{match[1]} "
 
         translation = regex.sub(f"(?<! ) +([{closing}]+){after}", move_behind, translation, flags=regex.DOTALL)
     if opening := "".join(tag for tag in pairs if not tags[tag].startswith("</") and f"{tag} " not in source):
-        starts = f"(?<![{opening}])(?=[{opening}])(?<=(.?){between})"
+        starts, no_opening_marks = f"(?<![{opening}])(?=[{opening}])(?<=(.?){between})", _closing_marks(translation)
         has_quotes = regex.search(rf"(?:{_QUOTES}|\p{{Ps}})\s?{between}[{opening}]", source)
 
         def move_before(match: regex.Match[str]) -> str:
-            before = match.string[: match.start()].rstrip("".join(tags))
-            opens = has_quotes and regex.match(_QUOTES, match[1]) and not _is_closing_quote(match[1], before[:-1])
+            opens = has_quotes and regex.match(_QUOTES, match[1]) and match.start(1) not in no_opening_marks
             needless = opens or _NO_SPACE_AFTER.match(match[1])
             return match[2] if needless else f" {match[2]}"
 
@@ -53,14 +53,19 @@ def place_tag_spaces(source: str, translation: str, spans: Mapping[str, str]) ->
     return translation
 
 
-def _is_closing_quote(mark: str, before: str) -> bool:
-    """Whether a character is a closing quotation mark: after an odd number of marks of its kind, without apostrophes.
+def _closing_marks(text: str) -> set[int]:
+    """The positions of closing quotation marks: those after an open one of their kind, double or single.
 
-    The form of a mark does not show this: “ is an opening one in English and a closing one in German.
+    The form of a mark does not show this: “ is an opening one in English and a closing one in German. Apostrophes in a
+    word do not count, nor do marks after a word if none is open, such as another apostrophe or the sign for inches.
     """
-    kind = next((marks for marks in (_DOUBLE, _SINGLE) if mark and mark in marks), None)
-    marks = regex.findall(rf"(?<![\p{{L}}\p{{N}}])[{kind}]|[{kind}](?![\p{{L}}\p{{N}}])", before) if kind else []
-    return len(marks) % 2 == 1
+    closing, is_open = set(), {_DOUBLE: False, _SINGLE: False}
+    for match in _MARK.finditer(text):
+        kind = _DOUBLE if match[0] in _DOUBLE else _SINGLE
+        if is_open[kind]:
+            closing.add(match.start())
+        is_open[kind] = not is_open[kind] and not match["after_word"]
+    return closing
 
 
 def _find_pairs(source: str, tags: Mapping[str, str]) -> Iterator[str]:

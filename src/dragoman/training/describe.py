@@ -19,8 +19,8 @@ from dragoman.recipe import builtin_recipes, load_recipe
 from dragoman.settings import Recipe
 from dragoman.system.device import choose_device
 from dragoman.system.progress import no_log
-from dragoman.system.run_paths import explain_no_bundle
-from dragoman.training.directory import resume_command
+from dragoman.system.run_paths import explain_no_bundle, resume_command
+from dragoman.training.directory import saved_tokenizers
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.report.lines import complete_lines
 
@@ -42,7 +42,7 @@ def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | N
     if not path.is_dir():
         _refuse_mistyped_runs(path)
         recipe = load_recipe(path, overrides)
-        return {"kind": "recipe", **_describe_recipe(recipe, data_directory)}
+        return {"kind": "recipe", **_describe_recipe(recipe, vocabulary_sizes(recipe, data_directory))}
     if overrides:
         raise UserError(f"{path}: --set can only be used with a recipe")
     if (path / "recipe.toml").is_file() and not (path / "bundle").exists():
@@ -69,8 +69,7 @@ def _refuse_mistyped_runs(path: Path) -> None:
             raise error
 
 
-def _describe_recipe(recipe: Recipe, data_directory: Path | None) -> dict[str, Any]:
-    sizes = vocabulary_sizes(recipe, data_directory)
+def _describe_recipe(recipe: Recipe, sizes: tuple[int, int]) -> dict[str, Any]:
     with torch.device("meta"):
         model = Transformer(recipe.model, *sizes, source_pad=0)
     return {
@@ -87,7 +86,12 @@ def _describe_unfinished(path: Path, data_directory: Path | None) -> dict[str, A
     validations = [line for line in metrics if line["kind"] == "validation"]
     scores = {key: validations[-1][key] for key in kept if key in validations[-1]} if validations else {}
     resume = resume_command(path, data_directory)
-    return {"kind": "unfinished run", "resume": resume, "scores": scores, **_describe_recipe(recipe, data_directory)}
+    tokenizers = saved_tokenizers(path)  # so that text and bundles, which may be gone, are not read again
+    if tokenizers:
+        source, target = (len(each.vocabulary) for each in tokenizers)
+    else:
+        source, target = vocabulary_sizes(recipe, data_directory)
+    return {"kind": "unfinished run", "resume": resume, "scores": scores, **_describe_recipe(recipe, (source, target))}
 
 
 def vocabulary_sizes(recipe: Recipe, data_directory: Path | None) -> tuple[int, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -37,7 +36,8 @@ CHANGEABLE = (
     *("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every"),
     *("training.teacher_forced_bleu", "training.threads"),
 )
-"""Settings that may change when a run is resumed: they do not affect the steps, but `training.threads` their rounding.
+"""Settings that may change when a run is resumed: they do not affect the steps, except that `training.threads` changes
+rounding.
 
 Scores of later validations, which choose the best checkpoint, follow the changed search.
 """
@@ -228,9 +228,3 @@ def removed_after_error(directory: Path | None) -> Iterator[None]:
             with suppress(OSError):  # on network disks, the open lock cannot be removed; the error matters more
                 shutil.rmtree(follow_links(directory))
         raise
-
-
-def resume_command(run: Path, data_directory: Path | None = None) -> str:
-    """The command that continues a run, with the mirror of the dataset catalog that it uses."""
-    mirror = ["--data-dir", str(data_directory)] if data_directory else []
-    return shlex.join(["dragoman", "train", str(run / "recipe.toml"), "--output", str(run), *mirror, "--resume"])

@@ -16,7 +16,7 @@ LogPosition = dict[str, float]
 """Step, epoch (with a fraction) and seconds, as in every line of metrics.jsonl."""
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "loss": "loss"}
-"""How scores are called in messages, by the value of `training.best_by`."""
+"""The names of scores in messages, by the value of `training.best_by`."""
 
 MOST_WAITING = 0.3
 """The share of the time that training may wait for a processor without a warning."""

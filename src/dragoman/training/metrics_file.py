@@ -78,9 +78,12 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     with a warning.
 
     Raises:
-        UserError: The file is larger than `MAX_METRICS_BYTES`.
+        UserError: The file is missing, unreadable or larger than `MAX_METRICS_BYTES`.
     """
-    return [line for _, line in _read_lines(path)]
+    try:
+        return [line for _, line in _read_lines(path)]
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
 
 
 def _read_lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from dragoman.system.leftovers import restore_replaced
+from dragoman.system.progress import no_log
 from dragoman.training.checkpoint import checkpoint_steps, newest_intact
 from dragoman.training.directory import REPORT_FILE
 
@@ -23,7 +22,7 @@ def has_all_results(run: Path) -> bool:
     return has_saved_bundle(run) and (run / REPORT_FILE).is_file() and not (run / NOT_COMPARED_FILE).exists()
 
 
-def is_trained(run: Path, average: int, report: Callable[[str], None]) -> bool:
+def needs_no_training(run: Path, average: int) -> bool:
     """Whether a run is finished, except perhaps for a comparison.
 
     A run that was stopped between its bundle and its report finishes once more, unless steps would have to be repeated
@@ -32,10 +31,8 @@ def is_trained(run: Path, average: int, report: Callable[[str], None]) -> bool:
     Args:
         run: The run directory.
         average: As for `newest_intact`.
-        report: Called with a message for each damaged checkpoint.
     """
-    restore_replaced(run / "bundle")
     if not has_saved_bundle(run):
         return False
     steps = checkpoint_steps(run)
-    return (run / REPORT_FILE).is_file() or not steps or newest_intact(run, average, report) != steps[-1]
+    return (run / REPORT_FILE).is_file() or not steps or newest_intact(run, average, no_log) != steps[-1]

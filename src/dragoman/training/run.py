@@ -13,10 +13,11 @@ import torch
 
 from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError
-from dragoman.recipe import save_recipe
 from dragoman.settings import Recipe
 from dragoman.system.files import write_text
+from dragoman.system.leftovers import restore_replaced
 from dragoman.system.progress import ProgressLine
+from dragoman.system.run_paths import resume_command
 from dragoman.training.checkpoint import load_checkpoint, newest_intact, refuse_other_versions
 from dragoman.training.directory import (
     LEFT_OUT_FILE,
@@ -25,7 +26,6 @@ from dragoman.training.directory import (
     check_place,
     lock_directory,
     removed_after_error,
-    resume_command,
     start_directory,
 )
 from dragoman.training.distributed import SINGLE_PROCESS, Ranks, join_ranks
@@ -36,18 +36,15 @@ from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.report import render_report
 from dragoman.training.report.run_facts import run_facts
 from dragoman.training.report.verdict import judge_run, judge_text
-from dragoman.training.results import NOT_COMPARED_FILE, has_all_results, has_saved_bundle, is_trained
+from dragoman.training.results import NOT_COMPARED_FILE, has_all_results, has_saved_bundle, needs_no_training
 from dragoman.training.run_data import RunData, read_run_data
 from dragoman.training.stage_recipes import has_stages
 from dragoman.training.stages import LastStage, Stages
 from dragoman.training.start import record_start
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
-from dragoman.training.teacher_comparison import (
-    compare_finished,
-    keep_report_facts,
-    write_student_card,
-)
+from dragoman.training.student_card import COMPARISON
+from dragoman.training.teacher_comparison import INTERRUPTED, NOT_COMPARED, compare_student, keep_uncompared
 from dragoman.training.trainer import Trainer
 
 Resume = bool | Literal["auto"]
@@ -64,17 +61,18 @@ def train(recipe: Recipe, output: Path, *, resume: Resume = False, data_director
         data_directory: Mirror of the dataset catalog to read before downloading.
 
     Returns:
-        Whether the run is finished: False if it was interrupted, with a checkpoint to resume from.
+        Whether the run is finished: False if it was interrupted and can be resumed.
 
     Raises:
         UserError: The recipe, the data or the directory cannot be used.
     """
     with join_ranks() as ranks, ProgressLine(recipe.name, quiet=not ranks.first) as line:
+        finished_before = has_all_results(output)
         try:
             return _Run(recipe, output, data_directory, ranks, line, output).train(resume)
         except (KeyboardInterrupt, SystemExit):  # a second signal, or one between stages or before the first step
-            if has_all_results(output):
-                return True
+            if not finished_before and has_all_results(output):
+                return True  # too late to stop anything
             if (output / "recipe.toml").is_file():
                 line.log(f"stopped; continue with: {resume_command(output, data_directory)}")
             raise
@@ -116,9 +114,9 @@ class _Run:
         with ExitStack() as locks:
             with self.ranks.first_before_others():
                 made = self.ranks.first and check_place(self.written, self.output, resume)
-                if resume and is_trained(self.output, self.recipe.training.average, self.line.log):
-                    self.line.log(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
-                    return not self.ranks.first or self._compare_finished()
+                restore_replaced(self.output / "bundle")
+                if resume and needs_no_training(self.output, self.recipe.training.average):
+                    return not self.ranks.first or self._end_again()
                 if self.ranks.first:
                     locks.enter_context(lock_directory(self.output))
                     refuse_other_versions(self.output)
@@ -129,8 +127,6 @@ class _Run:
 
     def _finish_stages(self, made: bool) -> LastStage | None:
         """Finish all stages before the last one; returns None if the run must stop."""
-        if self.ranks.first:
-            save_recipe(self.written, self.output / "recipe.toml")
 
         def train_teacher(recipe: Recipe, directory: Path) -> bool:
             return replace(self, written=recipe, output=directory).train("auto")
@@ -150,13 +146,30 @@ class _Run:
                     shutil.copyfile(data.cleaned.listing, self.output / LEFT_OUT_FILE)
         return data
 
-    def _compare_finished(self) -> bool:
-        """Compare a finished student with its teachers if that is left to do; returns False if this was interrupted."""
-        places = self.output, self.output / "bundle"
-        if not (self.output / NOT_COMPARED_FILE).is_file() or not all(os.access(place, os.W_OK) for place in places):
-            return True
-        with lock_directory(self.output):
-            return compare_finished(self.written, self.output, self.data_directory, self.line)
+    def _end_again(self) -> bool:
+        """Tell that the run is finished, and compare a student if that is left to do; returns False if interrupted."""
+        self.line.log(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
+        if not (self.output / REPORT_FILE).is_file():
+            self.line.log("its report is missing, and cannot be written without an intact checkpoint of the last step")
+        elif (self.output / NOT_COMPARED_FILE).is_file():
+            for place in (self.output, self.output / "bundle"):
+                if not os.access(place, os.W_OK):
+                    self.line.log(f"{NOT_COMPARED}: {place} is not writable")
+                    return True
+            with lock_directory(self.output):
+                return self._compare()
+        return True
+
+    def _compare(self) -> bool:
+        """Compare a finished student with its teachers; returns False if this was interrupted."""
+        finished = compare_student(self.written, self.output, self.data_directory, self.line)
+        if not finished:
+            self._log_how_to_compare()
+        return finished
+
+    def _log_how_to_compare(self) -> None:
+        command = resume_command(self.output, self.data_directory)
+        self.line.log(f"to compare the student with its teacher later, run: {command}")
 
     def _train(self, made: bool) -> bool:
         """Train in the last stage, or the only one; `made` says whether the directory is new."""
@@ -169,40 +182,39 @@ class _Run:
             if self.ranks == SINGLE_PROCESS and not started:
                 self._check_start(trainer)
             with stop_on_signals(trainer.stop, trainer.log.message):
-                facts = self._finish(trainer, data) if trainer.train() else None
-                if self.ranks.first and (facts is not None or not has_saved_bundle(self.output)):
-                    self._write_report(trainer, data, facts or [])
+                finished = trainer.train() and self._finish(trainer, data)
+                if self.ranks.first and (finished or not has_saved_bundle(self.output)):
+                    self._write_report(trainer, data, finished)
             (stopped,) = self.ranks.largest((trainer.stop.requested,))  # after it can still be set
+        return self._end(trainer, finished, bool(stopped))
+
+    def _end(self, trainer: Trainer, finished: bool, stopped: bool) -> bool:
+        """Compare a student, or say how to continue; returns whether the run is finished, and no stop was requested."""
         command = resume_command(self.main_run, self.data_directory)
-        is_stage, is_compared = self.output != self.main_run, not (self.output / NOT_COMPARED_FILE).is_file()
-        if facts is None:
+        if not finished:
             self.line.log(f"stopped after step {trainer.state.progress.step:,}; continue with: {command}")
-        elif not is_compared:
-            self.line.log(f"to compare the student with its teacher later, run: {command}")
-        elif stopped and is_stage:
+        elif stopped and self.output != self.main_run:
             self.line.log(f"stopped between two stages; continue with: {command}")
-        return facts is not None and not (stopped and (is_stage or not is_compared))
+            return False
+        elif self.written.distillation.teachers and self.ranks.first:
+            if not stopped:
+                return self._compare()
+            self._log_how_to_compare()
+            return False
+        return finished
 
-    def _finish(self, trainer: Trainer, data: RunData) -> list[tuple[str, str]] | None:
-        """Score and save the model, which the first process does.
-
-        Returns:
-            Lines of the report about it, or None if a stop was requested before the model was saved.
-        """
-        facts: list[tuple[str, str]] | None = []
-        student = bool(self.written.distillation.teachers)
-        model = unsharded_model(trainer.state, self.recipe, data.dataset, self.ranks)
+    def _finish(self, trainer: Trainer, data: RunData) -> bool:
+        """Score and save the model, which the first process does; returns False if a stop was requested before."""
+        saved, model = True, unsharded_model(trainer.state, self.recipe, data.dataset, self.ranks)
         try:
             with trainer.stop.interruptible():
                 if model:
-                    (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop; see `is_trained`
-                    score_and_save(trainer, model, data, student)
+                    (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop, see `needs_no_training`
+                    score_and_save(trainer, model, data, bool(self.written.distillation.teachers))
         except StopRequested:
-            facts = None
-        if model and student and facts is not None:
-            facts = write_student_card(self.written, trainer, data)
-        (stopped,) = self.ranks.largest((facts is None,))  # the others would go on to the next stage
-        return None if stopped else facts
+            saved = False
+        (stopped,) = self.ranks.largest((not saved,))  # the others would go on to the next stage
+        return not stopped
 
     def _build_trainer(self, data: RunData, started: bool) -> Trainer:
         """The trainer, at the newest intact checkpoint if there is one; `started` says whether there may be one."""
@@ -216,9 +228,7 @@ class _Run:
         if step is not None:
             load_checkpoint(run, int(step), state, ranks.rank)
         elif recipe.training.start_from is not None and start is None:
-            raise UserError(
-                f"{run}: no intact checkpoint, and {recipe.training.start_from}, which it started from, is gone"
-            )
+            raise UserError(f"{run}: no intact checkpoint, and {recipe.training.start_from} cannot be used (see above)")
         elif started:
             self.line.log(f"{run}: no intact checkpoint; starting again from step 0")
         metrics = MetricsFile(run / "metrics.jsonl" if ranks.first else Path(os.devnull), state.progress.step)
@@ -241,12 +251,16 @@ class _Run:
             findings = [each for each in findings if each.code != "duplicates"]
         trainer.log.warn(trainer.position, findings)
 
-    def _write_report(self, trainer: Trainer, data: RunData, facts: list[tuple[str, str]]) -> None:
-        facts = run_facts(trainer, data.cleaned, [*(self.last.facts if self.last else ()), *facts])
+    def _write_report(self, trainer: Trainer, data: RunData, finished: bool) -> None:
+        """Write the report of a finished or a stopped run; it says that a student is not compared yet."""
+        uncompared = finished and self.written.distillation.teachers
+        stages = self.last.facts if self.last else []
+        facts = run_facts(trainer, data.cleaned, [*stages, *([(COMPARISON, f"{INTERRUPTED}.")] if uncompared else [])])
         finished_run = trainer.run if has_saved_bundle(self.output) else None
         path, metrics = trainer.run / REPORT_FILE, read_metrics(trainer.run / "metrics.jsonl")
         about_text = self._judge_text(data)
-        keep_report_facts(trainer.run, facts, about_text)
+        if uncompared:
+            keep_uncompared(trainer.run, facts, about_text)
         write_text(path, render_report(self.written, facts, metrics, finished_run, about_text))
         if finished_run:
             for verdict in judge_run(complete_lines(metrics), self.written, about_text).lines():

@@ -19,11 +19,11 @@ from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
 from dragoman.synthesis.block import BlockMaker, PairBlock
 from dragoman.synthesis.write import Synthesized, write_synthetic
 from dragoman.system.build_cache import digest
-from dragoman.system.files import write_json
+from dragoman.system.files import read_json_with, write_json
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.unfinished import delete_unfinished
 from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.stage_text import SIDES, file_pair, read_facts
+from dragoman.training.stage_text import SIDES, file_pair
 
 PASSES = 16
 """How often training text is read if the time is limited: each time, the teacher translates every 16th pair, beginning
@@ -51,11 +51,11 @@ class OtherThanHeldOut:
 
     def make(self, pairs: Sequence[Pair]) -> PairBlock:
         """The pairs, and how many were left out for each reason."""
-        others = [pair for pair in pairs if pair.complete or any(self.held_out.leave_out([pair]))]
+        others = [pair for pair in pairs if pair.complete or pair not in self.held_out]
         block = self.maker.make(others)
-        kept = list(self.held_out.leave_out(block.pairs))
-        same = Counter({"held-out text": len(pairs) - len(others) + len(block.pairs) - len(kept)})
-        return replace(block, pairs=kept, left_out=block.left_out + same)
+        kept = [pair for pair in block.pairs if pair not in self.held_out]
+        held_out = Counter({"held-out text": len(pairs) - len(others) + len(block.pairs) - len(kept)})
+        return replace(block, pairs=kept, left_out=block.left_out + held_out)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class SyntheticCorpus:
         """The numbers of the corpus, or None if it is not complete; UserError if another version has written them."""
         if not self._facts.is_file():
             return None
-        return Synthesized(**read_facts(self._facts, {each.name for each in fields(Synthesized)}))
+        return Synthesized(**read_json_with(self._facts, {each.name for each in fields(Synthesized)}))
 
     @property
     def reference(self) -> WeightedCorpus:

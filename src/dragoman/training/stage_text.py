@@ -20,10 +20,9 @@ from dragoman.dataset.split import split_pairs
 from dragoman.doctor.data.cleaned_text import clean_data
 from dragoman.doctor.input.source_language import SourceLanguage
 from dragoman.doctor.input.training_text import describe_text
-from dragoman.errors import UserError
 from dragoman.settings import Data, FilePair, Recipe, WeightedCorpus
 from dragoman.synthesis.pair_checks import require_language
-from dragoman.system.files import atomic_directory, read_json, write_json
+from dragoman.system.files import atomic_directory, read_json_with, write_json
 from dragoman.system.progress import ProgressLine
 from dragoman.training.directory import LEFT_OUT_FILE
 
@@ -63,7 +62,7 @@ class StageText:
     @classmethod
     def read(cls, directory: Path) -> StageText:
         """The text in a directory; UserError if another version of dragoman has written it."""
-        return cls(directory, **read_facts(directory / FACTS, {"kinds", "pairs", "cleaning", "left_out_share"}))
+        return cls(directory, **read_json_with(directory / FACTS, {"kinds", "pairs", "cleaning", "left_out_share"}))
 
     def data(self, recipe: Recipe) -> Data:
         """The section `data` of a recipe, with the corpora in the directory."""
@@ -73,14 +72,6 @@ class StageText:
         )
         validation = (file_pair(self.directory / VALIDATION_TEXT),)
         return recipe.data.model_copy(update={"train": train, "validation": validation, "clean": False})
-
-
-def read_facts(path: Path, keys: set[str]) -> dict[str, Any]:
-    """The content of a file that must have these keys; UserError if another version of dragoman has written it."""
-    facts: dict[str, Any] = read_json(path)
-    if facts.keys() != keys:
-        raise UserError(f"{path}: of another version of dragoman; choose another --output to start again")
-    return facts
 
 
 def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, line: ProgressLine) -> StageText:

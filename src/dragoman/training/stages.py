@@ -7,19 +7,21 @@ finished: ``text/`` contains the text, ``teachers/`` the teachers, if they are t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from dragoman.corpus.monolingual import count_texts
 from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
+from dragoman.recipe import save_recipe
 from dragoman.settings import Data, Recipe
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
-from dragoman.training.directory import resume_command, saved_tokenizers, update_text_paths
+from dragoman.system.run_paths import resume_command
+from dragoman.training.directory import saved_tokenizers, update_text_paths
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import current_lines, read_metrics
+from dragoman.training.report.lines import complete_lines
 from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
 from dragoman.training.stage_recipes import (
     check_stage_corpora,
@@ -29,7 +31,7 @@ from dragoman.training.stage_recipes import (
 )
 from dragoman.training.stage_teachers import RunTeachers
 from dragoman.training.stage_text import FACTS, TEXT_DIRECTORY, StageText, check_mono_language, collect_text
-from dragoman.training.start import check_sources, missing_sources, open_start, record_start
+from dragoman.training.start import changed_teachers, check_sources, missing_sources, open_start, record_start
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 
 TrainTeacher = Callable[[Recipe, Path], bool]
@@ -89,11 +91,18 @@ class Stages:
         check_stage_corpora(self.recipe)
         with self.ranks.first_before_others():
             is_translated = self._is_translated()
-            self._report_missing(is_translated)
-            if not is_translated:
+            start = open_start(self.recipe, self.run, no_log)
+            if is_translated:
+                self._warn_of_teachers()
+            else:
+                self._refuse_missing()
                 for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
                     count_texts(path)
-            self._record_sources(is_translated)
+            if self.ranks.first:  # errors should not come after hours of training
+                record_start(self.run, start)
+                if not is_translated:
+                    check_sources(self.recipe, self.run)
+                save_recipe(self.recipe, self.run / "recipe.toml")  # from here on, the run can be resumed
             text = collect_text(self.recipe, self.data_directory, self._text, self.line)
             if not is_translated:
                 check_mono_language(self.recipe, text)
@@ -132,27 +141,23 @@ class Stages:
             )
         return LastStage(last, text, [*facts, *made])
 
-    def _record_sources(self, is_translated: bool) -> None:
-        """Check what the run starts from and what it reads, because errors should not come after hours of training."""
-        start = open_start(self.recipe, self.run, no_log)
-        if self.ranks.first:
-            record_start(self.run, start)
-            check_sources(self.recipe, self.run, is_translated)
+    def _refuse_missing(self) -> None:
+        """Refuse to resume a run that lacks what it was started with, and still needs."""
+        if missing := missing_sources(self.recipe, self.run):
+            raise UserError(_explain_needed(missing))
 
-    def _report_missing(self, is_translated: bool) -> None:
-        """Refuse, or announce, that a resumed run lacks a teacher or text that it was started with."""
-        missing = missing_sources(self.recipe, self.run)
-        teachers = [name for name in self.recipe.distillation.teachers if name in missing]
-        if (missing and not is_translated) or (teachers and saved_tokenizers(self.run) is None):
-            raise UserError(
-                f"{', '.join(missing)}: missing, but this run still needs it; put it back, or choose another "
-                "--output to start again"
-            )
-        if teachers:
-            self.line.log(
-                f"warning: {', '.join(teachers)}: missing; to compare the student with it, put it back before the "
-                "training ends, or resume the run afterwards"
-            )
+    def _warn_of_teachers(self) -> None:
+        """Tell that a student will not be compared with teachers that are gone or replaced; refuse if it needs them."""
+        teachers = self.recipe.distillation.teachers
+        missing = [name for name in missing_sources(self.recipe, self.run) if name in teachers]
+        if not (other := [*missing, *(changed_teachers(self.recipe, self.run) if teachers else [])]):
+            return
+        if saved_tokenizers(self.run) is None:
+            raise UserError(_explain_needed(other))
+        self.line.log(
+            f"warning: {', '.join(other)}: missing or changed; to compare the student with it, restore it before the "
+            "training ends, or resume the run afterwards"
+        )
 
     def _announce(self, number: int, what: str) -> None:
         self.line.log(f"stage {number} of {len(needed_teachers(self.recipe)) + 2}: {what}")
@@ -162,7 +167,12 @@ class Stages:
         self._announce(len(needed_teachers(self.recipe)) + 1, "translating")
         minutes = self.recipe.training.minutes
         limit = minutes and 60 * minutes * self.recipe.teachers.translation_share
-        stop, check = StopFlag(), partial(check_sources, self.recipe, self.run, self._is_translated())
+        stop, is_translated = StopFlag(), self._is_translated()
+
+        def check() -> None:
+            if not is_translated:
+                check_sources(self.recipe, self.run)
+
         with stop_on_signals(stop, self.line.log, "and keeping what is translated"):  # in all processes
             with self.ranks.first_before_others():
                 if self.ranks.first:
@@ -202,14 +212,23 @@ class Stages:
         return RunTeachers(self.recipe, self.run / "teachers", self.ranks.device(self.recipe.training.device))
 
 
+def _explain_needed(names: Sequence[str]) -> str:
+    return (
+        f"{', '.join(names)}: missing or changed, but this run still needs it; restore it, or choose another --output "
+        "to start again"
+    )
+
+
 def _languages(recipe: Recipe) -> str:
     return f"{recipe.data.source_language} to {recipe.data.target_language}"
 
 
 def _describe_teacher(run: Path) -> str:
-    """The best scores of a teacher, and how long it was trained."""
-    validations = current_lines(read_metrics(run / "metrics.jsonl"), "validation")
-    best, last = [line for line in validations if line["best"]][-1], validations[-1]
+    """The best scores of a teacher, and how long it was trained, as far as its metrics are complete."""
+    validations = current_lines(complete_lines(read_metrics(run / "metrics.jsonl")), "validation")
+    if not (bests := [line for line in validations if line["best"]]):
+        return "trained"
+    best, last = bests[-1], validations[-1]
     return (
         f"BLEU {best['bleu']:.2f}, chrF {best['chrf']:.2f} on the validation text; {last['step']:,} steps in "
         f"{format_seconds(last['seconds'])}"

@@ -80,28 +80,21 @@ def record_start(run: Path, bundle: Bundle | None) -> None:
         write_json(path, {"sha256": bundle.digest})
 
 
-def check_sources(recipe: Recipe, run: Path, is_translated: bool = False) -> None:
-    """Store which teachers a run has and which text they translate, or compare them with what was stored.
+def check_sources(recipe: Recipe, run: Path) -> None:
+    """Check that the teachers of a run, and the text that they translate, are those that it was started with.
 
-    Args:
-        recipe: The recipe of the run.
-        run: The run directory.
-        is_translated: Whether all text is translated, so that only the teachers are compared.
+    At the start, what they are is stored.
 
     Raises:
         UserError: A bundle or a file was changed. Those that are missing are ignored.
     """
     given, path = recipe.distillation, run / SOURCES_FILE
-    if is_translated:
-        changed = changed_teachers(recipe, run)
-    else:
-        digests = _bundle_digests([*given.teachers, *([given.round_trip] if given.round_trip else [])])
-        files = (*recipe.backtranslation.mono, *given.mono)
-        digests |= {file: sha256(Path(file)) for file in files if Path(file).is_file()}
-        if not path.is_file():
-            write_json(path, digests)
-        changed = _changed(digests, read_json(path))
-    if changed:
+    digests = _bundle_digests([*given.teachers, *([given.round_trip] if given.round_trip else [])])
+    files = (*recipe.backtranslation.mono, *given.mono)
+    digests |= {file: sha256(Path(file)) for file in files if Path(file).is_file()}
+    if not path.is_file():
+        write_json(path, digests)
+    if changed := _changed(digests, read_json(path)):
         raise UserError(
             f"{', '.join(changed)}: changed since the run was started; restore it, or choose another --output to start "
             "again"

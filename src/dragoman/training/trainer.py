@@ -38,7 +38,7 @@ SAMPLES = 10
 
 
 class Trainer:
-    """Trains a model; only `state` and the random generators change from step to step.
+    """Trains a model. What a checkpoint must contain is in `state` and the random generators.
 
     Args:
         recipe: The settings.

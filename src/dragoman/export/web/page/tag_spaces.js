@@ -2,6 +2,7 @@
 
 const NO_SPACE_AFTER = /^(?:$|(?![„‚])[\s\p{Ps}¿¡])/u, NO_SPACE_BEFORE = /^(?:$|[\s\p{Pe}]|[.,;:!?…%](?![\p{L}\p{N}]))/u;
 const DOUBLE = '"„“”«»', SINGLE = "'‚‘’‹›", QUOTES = `[${DOUBLE}${SINGLE}]`;
+const MARK = new RegExp(`(?<![\\p{L}\\p{N}])${QUOTES}|(?<afterWord>${QUOTES})(?![\\p{L}\\p{N}])`, "gu");
 const TAG = /^<\/?([\p{L}\p{M}\p{N}\p{Pc}:.-]+)(?:.*[^/])?>$/su;
 const NEAR = 50;
 
@@ -12,33 +13,43 @@ const NEAR = 50;
 export function placeTagSpaces(source, translation, spans) {
   const tags = [...spans].filter(([, span]) => TAG.test(span));
   const pairs = findPairs(source, tags), between = `[${tags.map(([tag]) => tag).join("")}]{0,${NEAR}}`;
+  const isTag = (character) => tags.some(([tag]) => tag === character);
   const has = (pattern) => new RegExp(pattern, "u").test(source);
   const closing = pairs.filter(({ tag, closes }) => closes && !source.includes(` ${tag}`)).map(({ tag }) => tag).join("");
   if (closing) {
+    const closingMarks = findClosingMarks(translation);
     const next = `(?=${between}(.{0,2}))`, hasQuotes = has(`[${closing}]${between}\\s?(?:${QUOTES}(?![\\p{L}\\p{N}])|\\p{Pe})`);
     translation = translation.replace(new RegExp(`(?<! ) +([${closing}]+)${next}`, "gsu"), (all, found, after, start, text) => {
-      const closes = hasQuotes && isClosingQuote(after.slice(0, 1), text.slice(0, start + all.length));
+      let end = start + all.length;
+      while (end < start + all.length + NEAR && isTag(text[end])) end++;
+      const closes = hasQuotes && closingMarks.has(end);
       return closes || NO_SPACE_BEFORE.test(after) ? found : `${found} `;
     });
   }
   const opening = pairs.filter(({ tag, closes }) => !closes && !source.includes(`${tag} `)).map(({ tag }) => tag).join("");
   if (opening) {
     const starts = `(?<![${opening}])(?=[${opening}])(?<=(.?)${between})`;
+    const closingMarks = findClosingMarks(translation);
     const hasQuotes = has(`(?:${QUOTES}|\\p{Ps})\\s?${between}[${opening}]`);
     translation = translation.replace(new RegExp(`${starts}([${opening}]+) +`, "gsu"), (_, last, found, start, text) => {
-      const before = text.slice(0, start).replace(new RegExp(`[${tags.map(([tag]) => tag).join("")}]+$`, "u"), "");
-      const opens = hasQuotes && new RegExp(`^${QUOTES}`).test(last) && !isClosingQuote(last, before.slice(0, -1));
+      let mark = start - 1;
+      while (mark >= start - NEAR && isTag(text[mark])) mark--;
+      const opens = hasQuotes && new RegExp(`^${QUOTES}`).test(last) && !closingMarks.has(mark);
       return opens || NO_SPACE_AFTER.test(last) ? found : ` ${found}`;
     });
   }
   return translation;
 }
 
-/** Whether a character is a closing quotation mark: after an odd number of marks of its kind, without apostrophes. */
-function isClosingQuote(mark, before) {
-  const kind = [DOUBLE, SINGLE].find((marks) => mark && marks.includes(mark));
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])[${kind}]|[${kind}](?![\\p{L}\\p{N}])`, "gu");
-  return kind !== undefined && [...before.matchAll(pattern)].length % 2 === 1;
+/** The positions of closing quotation marks: those after an open one of their kind, double or single; no apostrophes. */
+function findClosingMarks(text) {
+  const closing = new Set(), isOpen = new Map();
+  for (const match of text.matchAll(MARK)) {
+    const kind = DOUBLE.includes(match[0]);
+    if (isOpen.get(kind)) closing.add(match.index);
+    isOpen.set(kind, !isOpen.get(kind) && !match.groups.afterWord);
+  }
+  return closing;
 }
 
 /** The tags of a text with a partner: an opening one and a later closing one have the same name. */
