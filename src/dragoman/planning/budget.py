@@ -68,7 +68,7 @@ def plan_budget(
     if minutes is None:
         readings = float(round(epochs_share * min(max(20 * (30_000 / facts.pairs) ** 0.3, 4), 60)))
     else:
-        readings = 60 * minutes * tokens_per_second / facts.computed_tokens
+        readings = facts.epochs_in(minutes, tokens_per_second)
     often = readings >= R_DROP_EPOCHS and readings * facts.steps_per_epoch(SMALL_BATCH) >= R_DROP_STEPS
     r_drop = allow_r_drop and minutes is not None and facts.pairs < R_DROP_PAIRS and often
     epochs = readings / R_DROP_COST if r_drop else readings
@@ -76,7 +76,7 @@ def plan_budget(
     batch_tokens = LARGE_BATCH if large else SMALL_BATCH
     return PlannedBudget(
         minutes=minutes,
-        expected_minutes=readings * facts.computed_tokens / tokens_per_second / 60,
+        expected_minutes=facts.minutes_for(readings, tokens_per_second),
         epochs=epochs,
         epochs_without_r_drop=readings,
         r_drop=r_drop,

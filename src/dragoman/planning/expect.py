@@ -48,14 +48,14 @@ def expect_training(
         batches = max(batches, facts.pairs_per_epoch / training.batch_sentences)
     steps_per_epoch = batches / training.accumulation
     if training.minutes is not None:
-        epochs = 60 * training.minutes * speed / facts.computed_tokens
+        epochs = facts.epochs_in(training.minutes, speed)
     elif training.steps is not None:
         epochs = training.steps / steps_per_epoch
     else:
         assert training.epochs is not None, "a recipe has one budget"
         epochs = training.epochs
     steps = training.steps or max(1, int(epochs * steps_per_epoch))
-    return ExpectedTraining(parameters, speed, steps, epochs, epochs * facts.computed_tokens / speed / 60)
+    return ExpectedTraining(parameters, speed, steps, epochs, facts.minutes_for(epochs, speed))
 
 
 def advise(facts: TextFacts, epochs: float) -> Iterator[str]:

@@ -93,6 +93,14 @@ class TextFacts:
         """An estimate of the tokens that an epoch computes on each side, on average."""
         return self.mean_side * self.target_tokens
 
+    def epochs_in(self, minutes: float, tokens_per_second: float) -> float:
+        """How often a machine of this speed reads the text in so many minutes."""
+        return 60 * minutes * tokens_per_second / self.computed_tokens
+
+    def minutes_for(self, epochs: float, tokens_per_second: float) -> float:
+        """How many minutes a machine of this speed takes to read the text so often."""
+        return epochs * self.computed_tokens / tokens_per_second / 60
+
     def steps_per_epoch(self, batch_tokens: int, length_groups: int = LENGTH_GROUPS) -> float:
         """An estimate of the number of batches in an epoch, with at most so many tokens on each side of a batch.
 
