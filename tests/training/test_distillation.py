@@ -162,19 +162,35 @@ def test_a_student_whose_comparison_is_interrupted_is_complete_and_compared_late
     for text in (report.read_text("utf-8"), card.read_text("utf-8")):
         assert "not compared with the teacher: the comparison was interrupted" in text
     moved = (tmp_path / "test.de").rename(tmp_path / "moved")
+    report.unlink()
+    card.write_bytes("Größe\n\n".encode("cp1252") + card.read_bytes() + b"\nEnd")  # edited by a user
     assert train(recipe, run, resume=True), "it is complete"
     assert "not compared with the teacher: " in capsys.readouterr().err
     before = report.read_text("utf-8")
-    for text in (before, card.read_text("utf-8")):
+    for text in (before, card.read_text("cp1252")):
         assert f"not compared with the teacher: {tmp_path}/test.de: no such file" in text
     moved.rename(tmp_path / "test.de")
     assert train(recipe, run, resume=True)
     after = report.read_text("utf-8")
-    for text in (after, card.read_text("utf-8")):
+    for text in (after, card.read_text("cp1252")):
         assert "times as fast as the teacher with greedy search" in text
         assert "not compared" not in text
     assert set(after.splitlines()) >= {line for line in before.splitlines() if "not compared" not in line}
     assert bundle.stat().st_mtime_ns == made, "nothing is trained or scored again"
+    assert card.read_text("cp1252").startswith("Größe\n")
+    assert card.read_text("cp1252").endswith("\nEnd")
+
+
+def test_a_damaged_file_of_an_uncompared_student_is_reported(
+    make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1")
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.training.teacher_comparison.compare_with_teachers", interrupt)
+        assert not train(recipe, run)
+    (run / "not-compared.json").write_text('{"facts": [1], "about_text": []}')
+    with pytest.raises(UserError, match=r"not-compared\.json: damaged"):
+        train(recipe, run, resume=True)
 
 
 def test_monolingual_text_may_change_once_it_is_translated(
@@ -447,7 +463,7 @@ def test_a_teacher_that_is_gone_must_be_put_back_to_translate_and_is_reported_af
         with pytest.raises(Killed):
             train(recipe, run)
     moved = teacher.rename(tmp_path / "moved")
-    with pytest.raises(UserError, match="teacher: missing or changed, but this run still needs it"):
+    with pytest.raises(UserError, match="teacher: missing, but this run still needs it"):
         train(recipe, run, resume=True)
     moved.rename(teacher)
     assert train(recipe, run, resume=True)

@@ -283,7 +283,7 @@ def test_held_out_pairs_are_chosen_once(
     assert not set(held_out) & set(zip(*texts(tmp_path, "text/train-0"), strict=True))
     again = collect_text(recipe, None, tmp_path / "text", ProgressLine(""))
     assert again == found
-    assert "changes to the files since the start of the run do not count" in capsys.readouterr().err
+    assert "changes to their files since the start of the run do not count" in capsys.readouterr().err
     for direction in ("backward", "forward"):
         (validation,) = teacher_recipe(recipe, found.data(recipe), direction).data.validation
         assert load_pairs(validation) == [pair[::-1] if direction == "backward" else pair for pair in held_out]
@@ -293,7 +293,7 @@ def test_text_of_another_version_is_refused(make_staged: Any, tmp_path: Path) ->
     recipe = make_staged(diversification={"weight": 1.0})
     collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
     (tmp_path / "text" / "text.json").write_text('{"corpora": [], "cleaning": null}')
-    with pytest.raises(UserError, match=r"text\.json: of another version of dragoman"):
+    with pytest.raises(UserError, match=r"text\.json: another version of dragoman has written this file"):
         collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
 
 
@@ -303,7 +303,7 @@ def test_synthetic_text_of_another_version_is_refused(make_staged: Any, corpus: 
     (tmp_path / "synthetic").mkdir()
     for each in made:
         each._facts.write_text('{"pairs": 3}')
-        with pytest.raises(UserError, match=r"\.json: of another version of dragoman"):
+        with pytest.raises(UserError, match=r"\.json: another version of dragoman has written this file"):
             assert each.result
     assert made
 

@@ -148,6 +148,9 @@ def check_declared(encoding: str, head: bytes, name: str) -> None:
         raise UserError(f"{name}: encoding = {encoding!r}, but the file is UTF-8; set it to 'utf-8'")
     if wide and head and not mark and b"\0" not in head:
         raise UserError(f"{name}: encoding = {encoding!r}, but the file is not; remove or correct the encoding")
+    if codec in ("utf-16", "utf-32") and head and not mark:  # Python reads only one of the two orders, or none
+        advice = f"declare '{codec}-le' or '{codec}-be'"
+        raise UserError(f"{name}: encoding = {encoding!r}, but there is no byte order mark; {advice}")
 
 
 def _is_utf8(head: bytes) -> bool:

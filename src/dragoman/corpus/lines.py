@@ -180,9 +180,6 @@ def _decode_other(stream: IO[bytes], name: str, encoding: str, check: Check) -> 
                 yield check(line.removesuffix("\n").removesuffix("\r"))
         except UnicodeDecodeError as error:
             raise UserError(f"{_describe_invalid(error, name, number, encoding)}; correct the encoding") from None
-        except UnicodeError:  # of UTF-16 and UTF-32, whose names without "le" or "be" stand for text with the mark
-            advice = f"declare '{encoding}-le' or '{encoding}-be'"
-            raise UserError(f"{name}: no byte order mark, which {encoding} must have; {advice}") from None
         except LineError as error:
             raise UserError(f"{name} line {number}: {error}{error.advice(name, encoding)}") from None
 

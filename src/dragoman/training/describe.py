@@ -23,6 +23,7 @@ from dragoman.system.run_paths import explain_no_bundle, resume_command
 from dragoman.training.directory import saved_tokenizers
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.report.lines import complete_lines
+from dragoman.training.results import NOT_COMPARED_FILE
 
 
 def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | None = None) -> dict[str, Any]:
@@ -48,11 +49,12 @@ def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | N
     if (path / "recipe.toml").is_file() and not (path / "bundle").exists():
         return _describe_unfinished(path, data_directory)
     directory = find_bundle(path)
-    bundle = Bundle.load(directory)
+    bundle, resume = Bundle.load(directory), resume_command(path, data_directory)
     request = EngineRequest(bundle, bundle.recipe.decoding, choose_device("auto"), directory, token_scores=False)
     return {
         "kind": "bundle",
         "path": str(directory),
+        **({"comparison": f"not made yet; run: {resume}"} if (path / NOT_COMPARED_FILE).is_file() else {}),
         "engine": str(choose(request)),
         "parameters": parameter_counts(bundle.model),
         "vocabulary": {"source": len(bundle.source.vocabulary), "target": len(bundle.target.vocabulary)},

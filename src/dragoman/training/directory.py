@@ -195,7 +195,7 @@ def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
         if before.get(key) != after.get(key) and (not key.startswith(CHANGEABLE) or (filtered and key == "data.test"))
     ]
     if changed:
-        reason = f"{path}: these settings cannot change when a run is resumed; use this file as the recipe to keep them"
+        reason = f"{path}: these settings cannot change when a run is resumed; use this file as it is to keep them"
         raise UserError("\n  ".join([reason, *changed]))
 
 

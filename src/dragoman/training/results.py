@@ -17,16 +17,21 @@ def has_saved_bundle(run: Path) -> bool:
     return (run / "bundle" / "bundle.json").is_file()
 
 
+def has_report(run: Path) -> bool:
+    """Whether a run has a report; an empty file is none."""
+    return (run / REPORT_FILE).is_file() and (run / REPORT_FILE).stat().st_size > 0
+
+
 def has_all_results(run: Path) -> bool:
     """Whether a run has all of its results, so that a signal comes too late to stop anything."""
-    return has_saved_bundle(run) and (run / REPORT_FILE).is_file() and not (run / NOT_COMPARED_FILE).exists()
+    return has_saved_bundle(run) and has_report(run) and not (run / NOT_COMPARED_FILE).exists()
 
 
 def needs_no_training(run: Path, average: int) -> bool:
     """Whether a run is finished, except perhaps for a comparison.
 
-    A run that was stopped between its bundle and its report finishes once more, unless steps would have to be repeated
-    because its last checkpoint is damaged.
+    A run that was stopped between its bundle and its report finishes once more, unless the comparison writes the
+    report, or steps would have to be repeated because the last checkpoint is damaged.
 
     Args:
         run: The run directory.
@@ -34,5 +39,7 @@ def needs_no_training(run: Path, average: int) -> bool:
     """
     if not has_saved_bundle(run):
         return False
+    if has_report(run) or (run / NOT_COMPARED_FILE).is_file():
+        return True
     steps = checkpoint_steps(run)
-    return (run / REPORT_FILE).is_file() or not steps or newest_intact(run, average, no_log) != steps[-1]
+    return not steps or newest_intact(run, average, no_log) != steps[-1]

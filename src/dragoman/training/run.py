@@ -36,7 +36,13 @@ from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.report import render_report
 from dragoman.training.report.run_facts import run_facts
 from dragoman.training.report.verdict import judge_run, judge_text
-from dragoman.training.results import NOT_COMPARED_FILE, has_all_results, has_saved_bundle, needs_no_training
+from dragoman.training.results import (
+    NOT_COMPARED_FILE,
+    has_all_results,
+    has_report,
+    has_saved_bundle,
+    needs_no_training,
+)
 from dragoman.training.run_data import RunData, read_run_data
 from dragoman.training.stage_recipes import has_stages
 from dragoman.training.stages import LastStage, Stages
@@ -149,27 +155,24 @@ class _Run:
     def _end_again(self) -> bool:
         """Tell that the run is finished, and compare a student if that is left to do; returns False if interrupted."""
         self.line.log(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
-        if not (self.output / REPORT_FILE).is_file():
-            self.line.log("its report is missing, and cannot be written without an intact checkpoint of the last step")
-        elif (self.output / NOT_COMPARED_FILE).is_file():
+        if (self.output / NOT_COMPARED_FILE).is_file():
             for place in (self.output, self.output / "bundle"):
                 if not os.access(place, os.W_OK):
                     self.line.log(f"{NOT_COMPARED}: {place} is not writable")
                     return True
             with lock_directory(self.output):
                 return self._compare()
+        if not has_report(self.output):
+            self.line.log("its report is missing, and cannot be written without an intact checkpoint of the last step")
         return True
 
-    def _compare(self) -> bool:
-        """Compare a finished student with its teachers; returns False if this was interrupted."""
-        finished = compare_student(self.written, self.output, self.data_directory, self.line)
+    def _compare(self, stopped: bool = False) -> bool:
+        """Compare a finished student with its teachers; returns False if a stop was requested before or meanwhile."""
+        finished = not stopped and compare_student(self.written, self.output, self.data_directory, self.line)
         if not finished:
-            self._log_how_to_compare()
+            command = resume_command(self.output, self.data_directory)
+            self.line.log(f"to compare the student with its teacher later, run: {command}")
         return finished
-
-    def _log_how_to_compare(self) -> None:
-        command = resume_command(self.output, self.data_directory)
-        self.line.log(f"to compare the student with its teacher later, run: {command}")
 
     def _train(self, made: bool) -> bool:
         """Train in the last stage, or the only one; `made` says whether the directory is new."""
@@ -197,10 +200,7 @@ class _Run:
             self.line.log(f"stopped between two stages; continue with: {command}")
             return False
         elif self.written.distillation.teachers and self.ranks.first:
-            if not stopped:
-                return self._compare()
-            self._log_how_to_compare()
-            return False
+            return self._compare(stopped)
         return finished
 
     def _finish(self, trainer: Trainer, data: RunData) -> bool:

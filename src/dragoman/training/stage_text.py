@@ -83,7 +83,10 @@ def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, l
         UserError: A corpus is missing or broken, or no pair is left to train on.
     """
     if (directory / FACTS).is_file():
-        line.log(f"text: the copy in {directory}; changes to the files since the start of the run do not count")
+        line.log(
+            f"training and validation text: the copy in {directory}; changes to their files since the start of the run "
+            "do not count"
+        )
     else:
         with atomic_directory(directory) as new:
             _copy(recipe, data_directory, new, line)

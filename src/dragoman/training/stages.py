@@ -144,7 +144,7 @@ class Stages:
     def _refuse_missing(self) -> None:
         """Refuse to resume a run that lacks what it was started with, and still needs."""
         if missing := missing_sources(self.recipe, self.run):
-            raise UserError(_explain_needed(missing))
+            raise UserError(_explain_needed("missing", missing))
 
     def _warn_of_teachers(self) -> None:
         """Tell that a student will not be compared with teachers that are gone or replaced; refuse if it needs them."""
@@ -153,7 +153,7 @@ class Stages:
         if not (other := [*missing, *(changed_teachers(self.recipe, self.run) if teachers else [])]):
             return
         if saved_tokenizers(self.run) is None:
-            raise UserError(_explain_needed(other))
+            raise UserError(_explain_needed("missing or changed", other))
         self.line.log(
             f"warning: {', '.join(other)}: missing or changed; to compare the student with it, restore it before the "
             "training ends, or resume the run afterwards"
@@ -212,10 +212,10 @@ class Stages:
         return RunTeachers(self.recipe, self.run / "teachers", self.ranks.device(self.recipe.training.device))
 
 
-def _explain_needed(names: Sequence[str]) -> str:
+def _explain_needed(problem: str, names: Sequence[str]) -> str:
     return (
-        f"{', '.join(names)}: missing or changed, but this run still needs it; restore it, or choose another --output "
-        "to start again"
+        f"{', '.join(names)}: {problem}, but this run still needs it; restore it, or choose another --output to start "
+        "again"
     )
 
 

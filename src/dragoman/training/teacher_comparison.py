@@ -28,6 +28,9 @@ NOT_COMPARED = "not compared with the teacher"
 INTERRUPTED = f"{NOT_COMPARED}: the comparison was interrupted"
 """Lines of the log and the report."""
 
+END_OF_SECTION = "<!-- end of the comparison -->"
+"""Marks the end of the section of the card; invisible in Markdown."""
+
 VALIDATION_NAME = "the validation text"
 MAX_PAIRS = 1000
 
@@ -60,7 +63,7 @@ def compare_student(recipe: Recipe, run: Path, data_directory: Path | None, line
     """
     stop, path = StopFlag(), run / NOT_COMPARED_FILE
     with stop_on_signals(stop, line.log, "the comparison"):
-        kept, metrics = read_json_with(path, {"facts", "about_text"}), read_metrics(run / "metrics.jsonl")
+        (old_facts, about_text), metrics = _read_kept(path), read_metrics(run / "metrics.jsonl")
         try:
             with stop.interruptible():
                 card = _compare(recipe, run, data_directory, line)
@@ -71,14 +74,23 @@ def compare_student(recipe: Recipe, run: Path, data_directory: Path | None, line
             reason = _explain(error)
             section, new = _card_without_comparison(reason), [(COMPARISON, f"{reason}.")]
             line.log(reason)
-        facts = [each for old in kept["facts"] for each in (new if old[0] == COMPARISON else [tuple(old)])]
+        facts = [each for old in old_facts for each in (new if old[0] == COMPARISON else [old])]
         _replace_in_card(run, section)
-        write_text(run / REPORT_FILE, render_report(recipe, facts, metrics, run, kept["about_text"]))
+        write_text(run / REPORT_FILE, render_report(recipe, facts, metrics, run, about_text))
         if reason is None:
             path.unlink()
         else:
-            write_json(path, kept | {"facts": facts})
+            write_json(path, {"facts": facts, "about_text": about_text})
     return reason != INTERRUPTED
+
+
+def _read_kept(path: Path) -> tuple[list[tuple[str, str]], list[str]]:
+    """What `keep_uncompared` wrote; raises UserError if it is damaged."""
+    kept = read_json_with(path, {"facts", "about_text"})
+    try:
+        return [(str(label), str(value)) for label, value in kept["facts"]], list(map(str, kept["about_text"]))
+    except (TypeError, ValueError):
+        raise UserError(f"{path}: damaged; restore it, or start again with another --output") from None
 
 
 def _compare(recipe: Recipe, run: Path, data_directory: Path | None, line: ProgressLine) -> StudentCard:
@@ -113,8 +125,10 @@ def _card_without_comparison(reason: str) -> str:
 
 
 def _replace_in_card(run: Path, section: str) -> None:
-    """Write the last section of the card of the bundle in place of an earlier one; users may edit the others."""
+    """Write this section of the card of the bundle, in place of an earlier one; users may edit the rest."""
     card = find_bundle(run) / "README.md"
-    others = card.read_bytes().partition(HEADING.encode())[0].rstrip() if card.is_file() else b""
+    before, _, rest = (card.read_bytes() if card.is_file() else b"").partition(HEADING.encode())
+    after = rest.partition(END_OF_SECTION.encode())[2]
     with atomic_file(card, "wb") as file:
-        file.write(b"\n\n".join([*([others] if others else []), section.encode()]))
+        file.write(b"\n\n".join(filter(None, [before.rstrip(), f"{section}\n{END_OF_SECTION}".encode()])))
+        file.write(after or b"\n")

@@ -117,7 +117,7 @@ def test_the_verdict_compares_with_a_translation_memory(bleu: float, better: boo
 def test_little_or_bad_text_is_named() -> None:
     assert not judge_text(100_000, 0.01)
     assert "only 500 pairs" in judge_text(500, 0.0)[0]
-    assert "more time" in judge_text(500, 0.0, by_teachers=True)[0]
+    assert "for the teachers to translate" in judge_text(500, 0.0, by_teachers=True)[0]
     assert "20% of the training pairs have problems" in judge_text(100_000, 0.2)[0]
     assert len(judge_text(500, 0.2)) == 2
 

@@ -102,10 +102,10 @@ def judge_text(pairs: int, left_out: float, by_teachers: bool = False) -> list[s
     """
     reasons = []
     if pairs < FEW_PAIRS:
-        remedy = "more time, in which teachers translate more, or more text" if by_teachers else "more text"
+        remedy = "more text for the teachers to translate" if by_teachers else "more text"
         reasons.append(
             f"The training text has only {counted(pairs, 'pair')}. With fewer than {FEW_PAIRS:,}, a model learns "
-            f"phrases rather than sentences; {remedy} would help most."
+            f"phrases rather than sentences; {remedy} would help."
         )
     if left_out > MANY_PROBLEMS:
         reasons.append(
