@@ -32,10 +32,13 @@ class TestMeasureSpeed:
         threads = torch.get_num_threads()
         if threads == 1:
             pytest.skip("with one thread, all products are computed by one")
-        idle = measure_speed().operations
+        idle = measure_speed()
         with busy_cores():
-            busy = measure_speed().operations
-        assert busy > idle / threads / 2
+            busy = measure_speed()
+        assert busy.operations > idle.operations / threads / 2
+        assert busy.slowdown > 2
+        assert "--set training.threads=1" in "".join(busy.describe_load())
+        assert not list(MachineSpeed(idle.operations, threads).describe_load())
         assert torch.get_num_threads() == threads
 
     def test_is_that_of_the_threads_of_training(self, monkeypatch: pytest.MonkeyPatch) -> None:

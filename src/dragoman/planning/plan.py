@@ -106,25 +106,25 @@ class PlannedRecipe:
         Args:
             recipe: The recipe with the overrides that training uses.
         """
-        facts, parameters = self.facts, None
-        if self.start and not recipe.training.new_vocabulary:
-            parameters = self.start.parameters
+        facts, start = self.facts, self.start
+        parameters = start.parameters if start and not recipe.training.new_vocabulary else None
         expected = expect_training(recipe, facts, self.machine, parameters)
         tokens = replace(facts, old_share=0).target_tokens
         words = f"{counted(facts.source.words, 'source word')}, {counted(facts.target.words, 'target word')}"
         lines = [
             f"{self.name}: {counted(facts.pairs, 'training pair')}: {words}, about {tokens:,} target tokens",
             f"{expected.parameters / 1e6:.1f} million parameters; expect about {counted(expected.steps, 'step')}, "
-            f"{expected.epochs:.1f} epochs and {describe_minutes(expected.minutes)}, at "
+            f"{expected.epochs:,.1f} epochs and {describe_minutes(expected.minutes)}, at "
             f"{expected.tokens_per_second:,.0f} tokens per second on this machine",
+            *self.machine.describe_load(),
             *advise(facts, expected.epochs),
         ]
-        if self.start:
+        if start:
             share = f"{facts.old_share:.2g}"
             pairs = "pair" if share == "1" else "pairs"
             mixed = f"; its training text is mixed in, {share} {pairs} for each new one"
             whose = "another" if recipe.training.new_vocabulary else "its"
-            lines.insert(1, f"starts from {self.start.path}, with {whose} vocabulary{mixed if facts.old_share else ''}")
+            lines.insert(1, f"starts from {start.path}, with {whose} vocabulary{mixed if facts.old_share else ''}")
             if recipe.text.lowercase:
                 lines.insert(2, "it converts text to lower case, and so will the new translator")
         return "\n".join(lines)

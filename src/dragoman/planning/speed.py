@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import mean
 
 import torch
 
@@ -27,6 +28,9 @@ This rest is a smaller share in a larger model: with 2, 7 and 48 million paramet
 235, 460 and 560 to 740 GFLOP/s, where products run at 1,250. So the limit grows with the fourth root of the parameters.
 """
 
+BUSY = 2.0
+"""The slowdown above which other programs use the processor."""
+
 R_DROP_COST = 1.8
 """The time of a training step with R-Drop, which computes each sentence twice, relative to a step without it."""
 
@@ -38,10 +42,12 @@ class MachineSpeed:
     Attributes:
         operations: Operations per second of a product of two matrices, in the data type of training.
         threads: Threads that compute it; None on a GPU.
+        slowdown: How many times as long a product takes on average, because other programs use the processor.
     """
 
     operations: float
     threads: int | None = None
+    slowdown: float = 1.0
 
     def tokens_per_second(self, parameters: int) -> float:
         """Target tokens per second that training processes, without R-Drop.
@@ -54,6 +60,15 @@ class MachineSpeed:
             limit = THREAD_LIMIT * (parameters / LIMITED_PARAMETERS) ** LIMIT_EXPONENT
             operations = min(operations, self.threads * limit)
         return EFFICIENCY * operations / parameters
+
+    def describe_load(self) -> Iterator[str]:
+        """What to expect while other programs use the processor, if they do."""
+        if self.slowdown > BUSY:
+            fix = "; --set training.threads=1 may be faster then" if (self.threads or 1) > 1 else ""
+            yield (
+                "other programs are using the processor; while they run, training is about "
+                f"{self.slowdown:.0f} times as slow{fix}"
+            )
 
 
 def measure_speed(device_name: str = "auto", threads: int | None = None) -> MachineSpeed:
@@ -73,24 +88,25 @@ def measure_speed(device_name: str = "auto", threads: int | None = None) -> Mach
     """
     device = choose_device(device_name)
     if device.type != "cpu":
-        return MachineSpeed(_fastest_product(device, 2 * SIZE))
+        return MachineSpeed(_measure_products(device, 2 * SIZE)[0])
     before, threads = torch.get_num_threads(), threads or default_threads()
     try:
         torch.set_num_threads(threads)
-        operations = _fastest_product(device, SIZE)
+        operations, slowdown = _measure_products(device, SIZE)
         torch.set_num_threads(1)
-        return MachineSpeed(max(operations, _fastest_product(device, SIZE)), threads)
+        return MachineSpeed(max(operations, _measure_products(device, SIZE)[0]), threads, slowdown)
     finally:
         torch.set_num_threads(before)
 
 
-def _fastest_product(device: torch.device, size: int) -> float:
-    """Operations per second of the fastest of many products of two square matrices."""
+def _measure_products(device: torch.device, size: int) -> tuple[float, float]:
+    """Operations per second of the fastest of many products of two square matrices, and the relative mean time."""
     a = torch.ones(size, size, device=device, dtype=compute_dtype("auto", device))
     (a @ a).sum().item()  # the first product prepares the kernel
-    fastest, ends = math.inf, time.monotonic() + SECONDS
-    while fastest == math.inf or time.monotonic() < ends:
+    seconds: list[float] = []
+    ends = time.monotonic() + SECONDS
+    while not seconds or time.monotonic() < ends:
         started = time.perf_counter()
         (a @ a)[0, 0].item()  # waits for a GPU
-        fastest = min(fastest, time.perf_counter() - started)
-    return 2 * size**3 / fastest
+        seconds.append(time.perf_counter() - started)
+    return 2 * size**3 / min(seconds), mean(seconds) / min(seconds)
