@@ -329,6 +329,18 @@ def test_a_bundle_is_not_trained_again_for_its_report(
     assert digests(run) == before
 
 
+def test_a_damaged_bundle_can_be_made_again(finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    (run / "bundle" / "model.safetensors").unlink()
+    with pytest.raises(
+        UserError, match=r"missing; the bundle is incomplete; to make it again .* delete this directory"
+    ):
+        train(make_recipe(), run, resume=True)
+    shutil.rmtree(run / "bundle")
+    assert train(make_recipe(), run, resume=True)
+    assert_same_run(run, finished_run)
+
+
 def test_checkpoints_of_another_version_are_not_overwritten(
     finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, digests: Callable[[Path], dict[str, str]]
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dragoman.bundle import Bundle
+from dragoman.errors import UserError
 from dragoman.system.progress import no_log
 from dragoman.training.checkpoint import checkpoint_steps, newest_intact
 from dragoman.training.directory import REPORT_FILE
@@ -15,6 +17,15 @@ NOT_COMPARED_FILE = "not-compared.json"
 def has_saved_bundle(run: Path) -> bool:
     """Whether the bundle of a run is complete."""
     return (run / "bundle" / "bundle.json").is_file()
+
+
+def check_saved_bundle(run: Path) -> None:
+    """Check that the bundle of a finished run can be used; raises UserError with a remedy if it is damaged."""
+    try:
+        Bundle.load(run)
+    except UserError as error:
+        again = "to make it again from the last checkpoint, delete this directory, and resume the run"
+        raise UserError(f"{error}; {again}") from error
 
 
 def has_report(run: Path) -> bool:

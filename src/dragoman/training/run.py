@@ -38,6 +38,7 @@ from dragoman.training.report.run_facts import run_facts
 from dragoman.training.report.verdict import judge_run, judge_text
 from dragoman.training.results import (
     NOT_COMPARED_FILE,
+    check_saved_bundle,
     has_all_results,
     has_report,
     has_saved_bundle,
@@ -154,6 +155,7 @@ class _Run:
 
     def _end_again(self) -> bool:
         """Tell that the run is finished, and compare a student if that is left to do; returns False if interrupted."""
+        check_saved_bundle(self.output)
         self.line.log(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
         if (self.output / NOT_COMPARED_FILE).is_file():
             for place in (self.output, self.output / "bundle"):
