@@ -30,7 +30,8 @@ from dragoman.training.run import train
 from dragoman.training.stage_pairs import PASSES, SyntheticCorpus, synthetic_corpora
 from dragoman.training.stage_recipes import check_stage_corpora
 from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.teacher_comparison import compare_student
+from dragoman.training.student_card import HEADING
+from dragoman.training.teacher_comparison import END_OF_SECTION, compare_student
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe
@@ -179,6 +180,22 @@ def test_a_student_whose_comparison_is_interrupted_is_complete_and_compared_late
     assert bundle.stat().st_mtime_ns == made, "nothing is trained or scored again"
     assert card.read_text("cp1252").startswith("Größe\n")
     assert card.read_text("cp1252").endswith("\nEnd")
+
+
+def test_a_card_without_the_end_mark_keeps_its_other_sections(
+    make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1")
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.training.teacher_comparison.compare_with_teachers", interrupt)
+        assert not train(recipe, run)
+    card = run / "bundle" / "README.md"
+    card.write_text(card.read_text("utf-8").replace(END_OF_SECTION, "") + "\n## Notes\n", "utf-8")
+    assert train(recipe, run, resume=True)
+    text = card.read_text("utf-8")
+    assert text.count(HEADING) == text.count(END_OF_SECTION) == 1
+    assert text.endswith("\n## Notes\n")
+    assert "interrupted" not in text
 
 
 def test_a_damaged_file_of_an_uncompared_student_is_reported(

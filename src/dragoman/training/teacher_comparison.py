@@ -128,7 +128,9 @@ def _replace_in_card(run: Path, section: str) -> None:
     """Write this section of the card of the bundle, in place of an earlier one; users may edit the rest."""
     card = find_bundle(run) / "README.md"
     before, _, rest = (card.read_bytes() if card.is_file() else b"").partition(HEADING.encode())
-    after = rest.partition(END_OF_SECTION.encode())[2]
+    _, has_end, after = rest.partition(END_OF_SECTION.encode())
+    if not has_end:  # of an older version, or edited
+        after = b"".join(rest.partition(b"\n#")[1:])
     with atomic_file(card, "wb") as file:
         file.write(b"\n\n".join(filter(None, [before.rstrip(), f"{section}\n{END_OF_SECTION}".encode()])))
         file.write(after or b"\n")
