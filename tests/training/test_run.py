@@ -377,15 +377,23 @@ def test_a_run_stopped_in_its_first_step_continues_with_its_checkpoint(
 def test_a_signal_after_the_last_result_is_too_late(
     finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    report = Path(shutil.copytree(finished_run, tmp_path / "run")) / "report.html"
+    content = report.read_bytes()
+
     def interrupt(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
+    def finish_and_interrupt(*arguments: Any) -> None:
+        report.write_bytes(content)
+        raise KeyboardInterrupt
+
     monkeypatch.setattr("dragoman.training.run._Run.train", interrupt)
-    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
-    assert train(make_recipe(), run, resume=True)
-    (run / "report.html").unlink()
-    with pytest.raises(KeyboardInterrupt):
-        train(make_recipe(), run, resume=True)
+    for _ in range(2):  # this call finishes nothing; first, the run has all results, and then not
+        with pytest.raises(KeyboardInterrupt):
+            train(make_recipe(), tmp_path / "run", resume=True)
+        report.unlink(missing_ok=True)
+    monkeypatch.setattr("dragoman.training.run._Run.train", finish_and_interrupt)
+    assert train(make_recipe(), tmp_path / "run", resume=True)
 
 
 def test_an_error_is_reported_even_if_the_directory_cannot_be_removed(
