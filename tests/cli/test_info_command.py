@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dragoman.recipe import save_recipe
+from dragoman.recipe import load_recipe, save_recipe
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:
@@ -74,6 +74,22 @@ def test_info_of_an_unfinished_run_shows_the_latest_scores(
     assert about["scores"]["step"] == 120
     (run / "metrics.jsonl").unlink()
     assert json.loads(command("info", run, "--json").out)["scores"] == {}
+    recipe = load_recipe(run / "recipe.toml")
+    text = recipe.text.model_copy(update={"tokenizer": "whitespace"})
+    gone = recipe.data.model_copy(update={"train": ("gone.{lang}",)})
+    save_recipe(recipe.model_copy(update={"text": text, "data": gone}), run / "recipe.toml")
+    again = json.loads(command("info", run, "--json").out)
+    assert again["vocabulary"] == about["vocabulary"], "of the tokenizers, without the text"
+
+
+def test_info_of_a_student_that_is_not_compared_says_how_to_do_it(
+    finished_run: Path, command: Command, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    assert "comparison" not in json.loads(command("info", run, "--json").out)
+    (run / "not-compared.json").touch()
+    about = json.loads(command("info", run, "--json").out)
+    assert about["comparison"].endswith(f"run: dragoman train {run}/recipe.toml --output {run} --resume")
 
 
 def test_settings_lists_advanced_settings_only_on_request(command: Command) -> None:

@@ -140,6 +140,23 @@ def interrupt(*arguments: Any) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
+MakeUncompared = Callable[..., tuple[Path, "Recipe"]]
+
+
+@pytest.fixture
+def make_uncompared(make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeUncompared:
+    """Makes the run of a student whose comparison was interrupted; returns its recipe, too."""
+
+    def make(**settings: Any) -> tuple[Path, Recipe]:
+        run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1", **settings)
+        with monkeypatch.context() as patch:
+            patch.setattr("dragoman.training.teacher_comparison.compare_with_teachers", interrupt)
+            assert not train(recipe, run)
+        return run, recipe
+
+    return make
+
+
 def test_a_student_whose_comparison_is_interrupted_is_complete_and_compared_later(
     make_student: MakeStudent,
     corpus: Path,
@@ -182,13 +199,8 @@ def test_a_student_whose_comparison_is_interrupted_is_complete_and_compared_late
     assert card.read_text("cp1252").endswith("\nEnd")
 
 
-def test_a_card_without_the_end_mark_keeps_its_other_sections(
-    make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1")
-    with monkeypatch.context() as patch:
-        patch.setattr("dragoman.training.teacher_comparison.compare_with_teachers", interrupt)
-        assert not train(recipe, run)
+def test_a_card_without_the_end_mark_keeps_its_other_sections(make_uncompared: MakeUncompared) -> None:
+    run, recipe = make_uncompared()
     card = run / "bundle" / "README.md"
     card.write_text(card.read_text("utf-8").replace(END_OF_SECTION, "") + "\n## Notes\n", "utf-8")
     assert train(recipe, run, resume=True)
@@ -198,25 +210,15 @@ def test_a_card_without_the_end_mark_keeps_its_other_sections(
     assert "interrupted" not in text
 
 
-def test_a_damaged_file_of_an_uncompared_student_is_reported(
-    make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1")
-    with monkeypatch.context() as patch:
-        patch.setattr("dragoman.training.teacher_comparison.compare_with_teachers", interrupt)
-        assert not train(recipe, run)
+def test_a_damaged_file_of_an_uncompared_student_is_reported(make_uncompared: MakeUncompared) -> None:
+    run, recipe = make_uncompared()
     (run / "not-compared.json").write_text('{"facts": [1], "about_text": []}')
     with pytest.raises(UserError, match=r"not-compared\.json: damaged"):
         train(recipe, run, resume=True)
 
 
-def test_monolingual_text_may_change_once_it_is_translated(
-    make_student: MakeStudent, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1", mono=[str(mono)])
-    with monkeypatch.context() as patch:
-        patch.setattr("dragoman.training.teacher_comparison.compare_with_teachers", interrupt)
-        assert not train(recipe, run)
+def test_monolingual_text_may_change_once_it_is_translated(make_uncompared: MakeUncompared, mono: Path) -> None:
+    run, recipe = make_uncompared(mono=[str(mono)])
     mono.write_text("Etwas anderes.\n", "utf-8")
     assert train(recipe, run, resume=True)
     assert "times as fast as the teacher" in (run / "bundle" / "README.md").read_text("utf-8")

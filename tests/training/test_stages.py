@@ -248,6 +248,14 @@ def test_errors_leave_no_directory(
     assert not (tmp_path / "run").exists()
 
 
+def test_an_empty_directory_can_be_used_after_an_error(make_staged: Any, mono: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    with pytest.raises(UserError, match="no such file"):
+        train(make_staged(backtranslation={"mono": [f"{mono}x"]}), run)
+    assert train(make_staged(backtranslation={"mono": [str(mono)]}), run)
+
+
 @pytest.mark.parametrize(
     ("section", "other", "expected"), [("backtranslation", "de", "en"), ("distillation", "en", "de")]
 )

@@ -16,7 +16,7 @@ from dragoman.cli.shard import Shard
 from dragoman.cli.standard_streams import DASH, read_standard_input
 from dragoman.cli.suggestions import command_with
 from dragoman.errors import UserError, nearest
-from dragoman.system.run_paths import is_finished
+from dragoman.system.run_paths import has_bundle
 
 if TYPE_CHECKING:
     from dragoman.bundle import Bundle
@@ -42,7 +42,7 @@ class TranslateInput:
         """Refuse what is probably a mistake, before the model is loaded."""
         if self.texts and self.file:
             raise UserError("give texts or --input, not both")
-        if self.texts and not is_finished(self.bundle):
+        if self.texts and not has_bundle(self.bundle):
             _refuse_other_order(self.bundle, self.texts)
         if self.texts and all(map(os.path.isfile, self.texts)):
             _refuse_files(self.bundle, self.texts)
@@ -157,7 +157,7 @@ class TranslateInput:
 
 
 def _refuse_other_order(bundle: Path, texts: Sequence[str]) -> None:
-    runs = [text for text in texts if is_finished(Path(text))]
+    runs = [text for text in texts if has_bundle(Path(text))]
     if len(runs) == 1 and str(bundle) in sys.argv:
         text = ["--input", str(bundle)] if os.path.isfile(bundle) else [str(bundle)]
         command = command_with(sys.argv[1:], {str(bundle): runs, runs[0]: text})

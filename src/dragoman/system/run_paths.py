@@ -39,7 +39,7 @@ def run_directory(path: Path) -> Path:
     return whole.parent if whole.name == _BUNDLE else whole
 
 
-def is_finished(path: Path) -> bool:
+def has_bundle(path: Path) -> bool:
     """Whether a path is a bundle or a run that has one."""
     # The method of Path raises OSError for names that are too long.
     return os.path.isfile(path / "bundle.json") or os.path.isfile(path / _BUNDLE / "bundle.json")
@@ -48,7 +48,7 @@ def is_finished(path: Path) -> bool:
 def explain_no_bundle(path: Path) -> NoBundleError:
     """Why there is no bundle at a path, and what to use instead."""
     for run in (path, *path.parents):
-        if is_finished(run):
+        if has_bundle(run):
             return NoBundleError(path, "not a bundle, but a part of one" if os.path.exists(path) else _MISSING, run)
         if os.path.isfile(run / "recipe.toml") and (run == path or _is_run_directory(run)):
             return NoBundleError(path, f"this run has no bundle yet; finish it with: {resume_command(run)}")
@@ -80,7 +80,7 @@ def _explain_file(path: Path) -> NoBundleError:
     command = shlex.join(["dragoman", "train", str(path)])
     problem = f"not a dragoman bundle, but a recipe; train a translator with: {command}"
     meant = RUNS / path.stem
-    return NoBundleError(path, problem, meant if is_finished(meant) else None)
+    return NoBundleError(path, problem, meant if has_bundle(meant) else None)
 
 
 def _explain_with_runs(path: Path, problem: str) -> NoBundleError:
@@ -106,7 +106,7 @@ def _is_run_directory(path: Path) -> bool:
 
 
 def _finished_runs(directory: Path) -> Iterator[Path]:
-    return (path for path in _directories(directory) if is_finished(path))
+    return (path for path in _directories(directory) if has_bundle(path))
 
 
 def _directories(directory: Path) -> list[Path]:

@@ -41,11 +41,11 @@ def place_tag_spaces(source: str, translation: str, spans: Mapping[str, str]) ->
 
         translation = regex.sub(f"(?<! ) +([{closing}]+){after}", move_behind, translation, flags=regex.DOTALL)
     if opening := "".join(tag for tag in pairs if not tags[tag].startswith("</") and f"{tag} " not in source):
-        starts, no_opening_marks = f"(?<![{opening}])(?=[{opening}])(?<=(.?){between})", _closing_marks(translation)
+        starts, closing_marks = f"(?<![{opening}])(?=[{opening}])(?<=(.?){between})", _closing_marks(translation)
         has_quotes = regex.search(rf"(?:{_QUOTES}|\p{{Ps}})\s?{between}[{opening}]", source)
 
         def move_before(match: regex.Match[str]) -> str:
-            opens = has_quotes and regex.match(_QUOTES, match[1]) and match.start(1) not in no_opening_marks
+            opens = has_quotes and regex.match(_QUOTES, match[1]) and match.start(1) not in closing_marks
             needless = opens or _NO_SPACE_AFTER.match(match[1])
             return match[2] if needless else f" {match[2]}"
 

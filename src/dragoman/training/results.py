@@ -7,6 +7,7 @@ from pathlib import Path
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.system.progress import no_log
+from dragoman.system.run_paths import has_bundle
 from dragoman.training.checkpoint import checkpoint_steps, newest_intact
 from dragoman.training.directory import REPORT_FILE
 
@@ -14,12 +15,7 @@ NOT_COMPARED_FILE = "not-compared.json"
 """In the run of a finished student that was not compared with its teachers: what its report contains."""
 
 
-def has_saved_bundle(run: Path) -> bool:
-    """Whether the bundle of a run is complete."""
-    return (run / "bundle" / "bundle.json").is_file()
-
-
-def check_saved_bundle(run: Path) -> None:
+def check_bundle(run: Path) -> None:
     """Check that the bundle of a finished run can be used; raises UserError with a remedy if it is damaged."""
     try:
         Bundle.load(run)
@@ -35,7 +31,7 @@ def has_report(run: Path) -> bool:
 
 def has_all_results(run: Path) -> bool:
     """Whether a run has all of its results, so that a signal comes too late to stop anything."""
-    return has_saved_bundle(run) and has_report(run) and not (run / NOT_COMPARED_FILE).exists()
+    return has_bundle(run) and has_report(run) and not (run / NOT_COMPARED_FILE).exists()
 
 
 def needs_no_training(run: Path, average: int) -> bool:
@@ -48,7 +44,7 @@ def needs_no_training(run: Path, average: int) -> bool:
         run: The run directory.
         average: As for `newest_intact`.
     """
-    if not has_saved_bundle(run):
+    if not has_bundle(run):
         return False
     if has_report(run) or (run / NOT_COMPARED_FILE).is_file():
         return True

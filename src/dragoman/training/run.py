@@ -17,7 +17,7 @@ from dragoman.settings import Recipe
 from dragoman.system.files import write_text
 from dragoman.system.leftovers import restore_replaced
 from dragoman.system.progress import ProgressLine
-from dragoman.system.run_paths import resume_command
+from dragoman.system.run_paths import has_bundle, resume_command
 from dragoman.training.checkpoint import load_checkpoint, newest_intact, refuse_other_versions
 from dragoman.training.directory import (
     LEFT_OUT_FILE,
@@ -38,10 +38,9 @@ from dragoman.training.report.run_facts import run_facts
 from dragoman.training.report.verdict import judge_run, judge_text
 from dragoman.training.results import (
     NOT_COMPARED_FILE,
-    check_saved_bundle,
+    check_bundle,
     has_all_results,
     has_report,
-    has_saved_bundle,
     needs_no_training,
 )
 from dragoman.training.run_data import RunData, read_run_data
@@ -155,7 +154,7 @@ class _Run:
 
     def _end_again(self) -> bool:
         """Tell that the run is finished, and compare a student if that is left to do; returns False if interrupted."""
-        check_saved_bundle(self.output)
+        check_bundle(self.output)
         self.line.log(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
         if (self.output / NOT_COMPARED_FILE).is_file():
             for place in (self.output, self.output / "bundle"):
@@ -188,7 +187,7 @@ class _Run:
                 self._check_start(trainer)
             with stop_on_signals(trainer.stop, trainer.log.message):
                 finished = trainer.train() and self._finish(trainer, data)
-                if self.ranks.first and (finished or not has_saved_bundle(self.output)):
+                if self.ranks.first and (finished or not has_bundle(self.output)):
                     self._write_report(trainer, data, finished)
             (stopped,) = self.ranks.largest((trainer.stop.requested,))  # after it can still be set
         return self._end(trainer, finished, bool(stopped))
@@ -258,7 +257,7 @@ class _Run:
         uncompared = finished and self.written.distillation.teachers
         stages = self.last.facts if self.last else []
         facts = run_facts(trainer, data.cleaned, [*stages, *([(COMPARISON, f"{INTERRUPTED}.")] if uncompared else [])])
-        finished_run = trainer.run if has_saved_bundle(self.output) else None
+        finished_run = trainer.run if has_bundle(self.output) else None
         path, metrics = trainer.run / REPORT_FILE, read_metrics(trainer.run / "metrics.jsonl")
         about_text = self._judge_text(data)
         if uncompared:

@@ -15,7 +15,7 @@ from dragoman.dataset.tokenizer_training import Tokenizers
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.engines.direction import same_languages
 from dragoman.errors import UserError
-from dragoman.settings import Recipe
+from dragoman.settings import Data, Recipe
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.progress import ProgressLine
 from dragoman.training.directory import saved_tokenizers
@@ -71,7 +71,7 @@ def read_run_data(
         line.log(text)
     cleaned_recipe = recipe.model_copy(update={"data": data})
     dataset = prepare(cleaned_recipe, data_directory, tokenizers, line.log, line.update)
-    tests = read_tests(recipe, data_directory) if ranks.first else {}
+    tests = read_tests(recipe.data, data_directory) if ranks.first else {}
     scores = None
     if start and ranks.first and same_languages(recipe.data.languages, start.recipe.data.languages):
         scores = read_old_text(start, recipe, data_directory, line.log)
@@ -87,15 +87,15 @@ def _bundle_tokenizers(recipe: Recipe, start: Bundle | None, teachers: Sequence[
     return start.source, start.target
 
 
-def read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[Pair]]:
+def read_tests(data: Data, data_directory: Path | None) -> dict[str, list[Pair]]:
     """The test corpora by name, read before training so that errors in them are found early.
 
     Raises:
         UserError: A corpus is missing, damaged or empty.
     """
     tests = {}
-    for name, reference in zip(distinct_names(recipe.data.test), recipe.data.test, strict=True):
-        tests[name] = read_pairs([reference], recipe.data, data_directory)
+    for name, reference in zip(distinct_names(data.test), data.test, strict=True):
+        tests[name] = read_pairs([reference], data, data_directory)
         if not tests[name]:
             raise UserError(f"data.test: {name} has no pair with text on both sides")
     return tests

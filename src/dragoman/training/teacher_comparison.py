@@ -61,27 +61,27 @@ def compare_student(recipe: Recipe, run: Path, data_directory: Path | None, line
     Returns:
         False if the comparison was interrupted.
     """
-    stop, path = StopFlag(), run / NOT_COMPARED_FILE
+    stop, path, interrupted = StopFlag(), run / NOT_COMPARED_FILE, False
     with stop_on_signals(stop, line.log, "the comparison"):
         (old_facts, about_text), metrics = _read_kept(path), read_metrics(run / "metrics.jsonl")
         try:
             with stop.interruptible():
                 card = _compare(recipe, run, data_directory, line)
-            reason, section, new = None, card.markdown(), list(card.facts())
+            section, new, is_compared = card.markdown(), list(card.facts()), True
             for label, value in new:
                 line.log(f"{label}: {value}")
         except (UserError, StopRequested) as error:
-            reason = _explain(error)
+            reason, interrupted, is_compared = _explain(error), isinstance(error, StopRequested), False
             section, new = _card_without_comparison(reason), [(COMPARISON, f"{reason}.")]
             line.log(reason)
         facts = [each for old in old_facts for each in (new if old[0] == COMPARISON else [old])]
         _replace_in_card(run, section)
         write_text(run / REPORT_FILE, render_report(recipe, facts, metrics, run, about_text))
-        if reason is None:
+        if is_compared:
             path.unlink()
         else:
             write_json(path, {"facts": facts, "about_text": about_text})
-    return reason != INTERRUPTED
+    return not interrupted
 
 
 def _read_kept(path: Path) -> tuple[list[tuple[str, str]], list[str]]:
@@ -107,8 +107,8 @@ def _compare(recipe: Recipe, run: Path, data_directory: Path | None, line: Progr
 def _compared_text(recipe: Recipe, run: Path, data_directory: Path | None) -> tuple[str, list[Pair]]:
     """The first test text, or the copy of the validation text in the run directory."""
     if first := recipe.data.test[:1]:
-        only_first = recipe.model_copy(update={"data": recipe.data.model_copy(update={"test": first})})
-        return next(iter(read_tests(only_first, data_directory).items()))
+        tests = read_tests(recipe.data.model_copy(update={"test": first}), data_directory)
+        return next(iter(tests.items()))
     data = StageText.read(run / TEXT_DIRECTORY).data(recipe)
     return VALIDATION_NAME, read_pairs(data.validation, data, data_directory)
 
