@@ -37,7 +37,7 @@ class TestMeasureSpeed:
             busy = measure_speed()
         assert busy.operations > idle.operations / threads / 2
         assert busy.slowdown > 2
-        assert "--set training.threads=1" in "".join(busy.describe_load())
+        assert "training.threads = 1" in "".join(busy.describe_load())
         assert not list(MachineSpeed(idle.operations, threads).describe_load())
         assert torch.get_num_threads() == threads
 

@@ -181,7 +181,8 @@ def test_a_student_whose_comparison_is_interrupted_is_complete_and_compared_late
         assert "not compared with the teacher: the comparison was interrupted" in text
     moved = (tmp_path / "test.de").rename(tmp_path / "moved")
     report.unlink()
-    card.write_bytes("Größe\n\n".encode("cp1252") + card.read_bytes() + b"\nEnd")  # edited by a user
+    about = f"Größe, see {HEADING}\n{HEADING}, by people\n\n"
+    card.write_bytes(about.encode("cp1252") + card.read_bytes() + b"\nEnd")  # edited by a user
     assert train(recipe, run, resume=True), "it is complete"
     assert "not compared with the teacher: " in capsys.readouterr().err
     before = report.read_text("utf-8")
@@ -195,7 +196,7 @@ def test_a_student_whose_comparison_is_interrupted_is_complete_and_compared_late
         assert "not compared" not in text
     assert set(after.splitlines()) >= {line for line in before.splitlines() if "not compared" not in line}
     assert bundle.stat().st_mtime_ns == made, "nothing is trained or scored again"
-    assert card.read_text("cp1252").startswith("Größe\n")
+    assert card.read_text("cp1252").startswith(about)
     assert card.read_text("cp1252").endswith("\nEnd")
 
 

@@ -333,7 +333,7 @@ def test_a_damaged_bundle_can_be_made_again(finished_run: Path, make_recipe: Rec
     run = Path(shutil.copytree(finished_run, tmp_path / "run"))
     (run / "bundle" / "model.safetensors").unlink()
     with pytest.raises(
-        UserError, match=r"missing; the bundle is incomplete; to make it again .* delete this directory"
+        UserError, match=r"missing; the bundle is incomplete; to make .* delete the directory .*/bundle, and run: "
     ):
         train(make_recipe(), run, resume=True)
     shutil.rmtree(run / "bundle")

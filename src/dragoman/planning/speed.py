@@ -64,11 +64,8 @@ class MachineSpeed:
     def describe_load(self) -> Iterator[str]:
         """What to expect while other programs use the processor, if they do."""
         if self.slowdown > BUSY:
-            fix = "; --set training.threads=1 may be faster then" if (self.threads or 1) > 1 else ""
-            yield (
-                "other programs are using the processor; while they run, training is about "
-                f"{self.slowdown:.0f} times as slow{fix}"
-            )
+            fix = "; training.threads = 1 may be faster then" if (self.threads or 1) > 1 else ""
+            yield f"other programs use the processor; while they run, training may take several times as long{fix}"
 
 
 def measure_speed(device_name: str = "auto", threads: int | None = None) -> MachineSpeed:

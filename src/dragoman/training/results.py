@@ -7,7 +7,7 @@ from pathlib import Path
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.system.progress import no_log
-from dragoman.system.run_paths import has_bundle
+from dragoman.system.run_paths import has_bundle, resume_command
 from dragoman.training.checkpoint import checkpoint_steps, newest_intact
 from dragoman.training.directory import REPORT_FILE
 
@@ -20,8 +20,8 @@ def check_bundle(run: Path) -> None:
     try:
         Bundle.load(run)
     except UserError as error:
-        again = "to make it again from the last checkpoint, delete this directory, and resume the run"
-        raise UserError(f"{error}; {again}") from error
+        again = f"delete the directory {run / 'bundle'}, and run: {resume_command(run)}"
+        raise UserError(f"{error}; to make the bundle again from the last checkpoint, {again}") from error
 
 
 def has_report(run: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -127,10 +128,11 @@ def _card_without_comparison(reason: str) -> str:
 def _replace_in_card(run: Path, section: str) -> None:
     """Write this section of the card of the bundle, in place of an earlier one; users may edit the rest."""
     card = find_bundle(run) / "README.md"
-    before, _, rest = (card.read_bytes() if card.is_file() else b"").partition(HEADING.encode())
-    _, has_end, after = rest.partition(END_OF_SECTION.encode())
-    if not has_end:  # of an older version, or edited
-        after = b"".join(rest.partition(b"\n#")[1:])
+    content, end, after = (card.read_bytes() if card.is_file() else b"").partition(END_OF_SECTION.encode())
+    headings = list(re.finditer(rb"^%s\r?$" % re.escape(HEADING.encode()), content, re.MULTILINE))
+    if headings:
+        content, old = content[: headings[-1].start()], content[headings[-1].start() :]
+        after = after if end else b"".join(old.partition(b"\n#")[1:])  # of an older version, or edited
     with atomic_file(card, "wb") as file:
-        file.write(b"\n\n".join(filter(None, [before.rstrip(), f"{section}\n{END_OF_SECTION}".encode()])))
+        file.write(b"\n\n".join(filter(None, [content.rstrip(), f"{section}\n{END_OF_SECTION}".encode()])))
         file.write(after or b"\n")
