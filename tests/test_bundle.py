@@ -115,9 +115,16 @@ def test_save_replaces_an_existing_bundle(bundle: Path, translator: Translator) 
     assert [path.name for path in bundle.parent.iterdir()] == ["bundle"]
 
 
+@pytest.mark.parametrize("lost", ["bundle.json", "model.safetensors"])
+def test_save_replaces_an_incomplete_bundle(lost: str, bundle: Path, translator: Translator) -> None:
+    (bundle / lost).unlink()
+    translator.bundle.save(bundle)
+    assert Bundle.load(bundle).digest == translator.bundle.digest
+
+
 def test_save_replaces_nothing_else(translator: Translator, tmp_path: Path) -> None:
     (tmp_path / "thesis.doc").write_text("years of work")
-    with pytest.raises(UserError, match="already exists and is not a bundle"):
+    with pytest.raises(UserError, match="is not a bundle; move or delete it"):
         translator.bundle.save(tmp_path)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("thesis.doc", "years of work")]
 

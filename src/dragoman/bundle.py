@@ -46,11 +46,10 @@ TABLES = ("scores", "training_text", "alignment", "confidence")
 class Bundle:
     """A trained model with its recipe and tokenizers; `scores` are the test scores of its training run.
 
-    `training_text` describes the training text in a few numbers, see `dragoman.doctor.input.training_text`; it is empty
-    in imported bundles and in those of older versions. So is `alignment`, which names the attention that shows the
-    alignment of words, see `dragoman.explanation.alignment.AttentionRows`, and `confidence`, the numbers with which the
-    confidence of translations is computed, see `dragoman.evaluation.confidence.Confidence`. Students have a
-    `shortlist`. Messages name the `origin`. `json_sha256` is that of bundle.json, and `digest` that of `bundle_digest`.
+    `training_text` describes the training text, see `dragoman.doctor.input.training_text`; `alignment` names attention
+    that aligns words, see `dragoman.explanation.alignment.AttentionRows`; and `confidence` has the numbers of
+    `dragoman.evaluation.confidence.Confidence`. All three are empty in imported bundles and in those of older versions.
+    Students have a `shortlist`. Messages name `origin`. `json_sha256` is that of bundle.json; see `bundle_digest`, too.
     """
 
     recipe: Recipe
@@ -84,13 +83,14 @@ class Bundle:
             raise UserError(f"{self.origin}: damaged ({shortened(place)})") from None
 
     def save(self, path: Path) -> None:
-        """Write the bundle completely or not at all; an existing bundle at this path is replaced.
+        """Write the bundle completely or not at all; an existing bundle, even an incomplete one, is replaced.
 
         Raises:
             UserError: The bundle cannot be written, or there is something else at this path; nothing is changed.
         """
-        if not is_unused(path) and not (path / ABOUT).is_file():
-            raise UserError(f"{path}: already exists and is not a bundle; choose another directory")
+        is_bundle = any(all((path / name).is_file() for name in names) for names in ([ABOUT], FILES))
+        if not is_bundle and not is_unused(path):
+            raise UserError(f"{path}: is not a bundle; move or delete it, or choose another directory")
         with atomic_directory(path) as directory:
             write_tensors(directory / WEIGHTS, _unshared(self.model))
             save_tokenizers(directory, self.source, self.target)

@@ -13,6 +13,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.training_checks import check_start, check_validation
 from dragoman.evaluation.evaluate import Report
+from dragoman.evaluation.metrics import UNTRAINED
 from dragoman.model.build import build_model
 from dragoman.settings import Decoding, Recipe, Specials
 from dragoman.text.vocabulary import Vocabulary, special_tokens
@@ -52,6 +53,11 @@ def test_only_the_exposure_gap_is_reported_in_the_first_half_of_a_run() -> None:
     assert not codes(early, 0.2)
     assert codes(early, 0.6) == {"collapsed", "repetition"}
     assert codes(REPORT, 0.2) == {"exposure-gap"}
+
+
+def test_a_model_that_has_hardly_learned_is_not_said_to_repeat_words() -> None:
+    untrained = replace(REPORT, token_accuracy=0.1, perplexity=UNTRAINED + 1)
+    assert not check_validation(PAIRS, REPETITIONS, untrained, 1.0, Decoding())
 
 
 def test_advice_about_length_fits_the_search_of_the_finished_translator() -> None:

@@ -17,13 +17,14 @@ from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, ExaminedMo
 from dragoman.doctor.model.source_use import check_source_ignored
 from dragoman.doctor.output.check import check_translations
 from dragoman.evaluation.evaluate import Report
+from dragoman.evaluation.metrics import UNTRAINED
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Data, Decoding, Recipe
 from dragoman.text.vocabulary import Vocabulary
 
 MIN_VOCABULARY = 8  # ids; smaller vocabularies have too few words for random sentences
 MAX_PAIRS = 1_000_000  # larger corpora are not read again before training
-SETTLED = 0.5  # of the budget; before that, every model repeats words
+SETTLED = 0.5  # of the budget; before that, every model repeats words, and so does one that has hardly learned
 
 
 def check_start(
@@ -93,10 +94,12 @@ def check_validation(
         pairs: The validation pairs, of which the first were translated.
         translations: The translations.
         report: The scores of the validation.
-        spent: Fraction of the training budget used so far. In the first half only ``exposure-gap`` is reported.
+        spent: Fraction of the training budget used so far. In the first half, and as long as the model has
+            hardly learned, only ``exposure-gap`` is reported.
         decoding: The search of the finished translator, which advice is about; that of validations may be another.
     """
     translated = pairs[: len(translations)]
     sources, references = [pair.source for pair in translated], [pair.target for pair in translated]
     findings = check_translations(sources, references, translations, report, decoding)
-    return [finding for finding in findings if spent >= SETTLED or finding.code == "exposure-gap"]
+    settled = spent >= SETTLED and report.perplexity <= UNTRAINED
+    return [finding for finding in findings if settled or finding.code == "exposure-gap"]

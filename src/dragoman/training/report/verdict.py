@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dragoman.errors import counted
-from dragoman.evaluation.metrics import MAX_LOSS, USELESS, overall_score
+from dragoman.evaluation.metrics import MAX_LOSS, UNTRAINED, USELESS, overall_score
 from dragoman.settings import Recipe, Training
 from dragoman.training.directory import LEFT_OUT_FILE
 from dragoman.training.metrics_file import Metrics, current_lines
@@ -17,7 +17,6 @@ FEW_SENTENCES = 100
 TOO_FEW_SENTENCES = 10  # whose scores show nothing
 MIN_VALIDATIONS = 3  # for a trend
 FALLING = 0.03  # relative decrease of the validation loss in the last quarter of the steps
-UNTRAINED = 100.0  # perplexity of a model that has hardly started to learn
 RISING = 0.02  # relative increase of the validation loss after its minimum
 FEW_PAIRS = 10_000
 FORGOTTEN = 1.5  # points of chrF on old text
