@@ -183,7 +183,7 @@ def test_two_processes_do_not_write_the_same_output(
         (["--mono", "{mono}x"], "no such file"),
         (["--mono", "{mono}", "--output", "{tmp}/out.txt"], "expected a name that ends in .tsv"),
         (["--mono", "{mono}", "--output", "{mono}.tsv"], "already exists"),
-        (["--mono", "{mono}", "--output", "{folder}/mono.{{lang}}"], "would overwrite --mono {mono}; choose another"),
+        (["--mono", "{mono}", "--output", "{folder}/mono.{{lang}}"], "is also the text of --mono; choose another name"),
         (["--mono", "{mono}", "--output", "{tmp}/no/out.tsv"], "there is no directory {tmp}/no"),
         (["--mono", "{mono}.tsv"], "expected a text file with one sentence per line"),
         (["--mono", "{mono}", "--minimum-chrf", "20"], "--round-trip translates back; give both"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dragoman.cli.text_files import parse_languages
+from dragoman.cli.text_references import parse_languages
 from dragoman.corpus.references import file_name
 from dragoman.recipe import load_recipe
 

@@ -19,6 +19,7 @@ from dragoman.settings import Training
 from dragoman.system import cpu
 from dragoman.system.progress import ProgressLine
 from dragoman.training.averaging import average_weights
+from dragoman.training.budget import Budget
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import read_metrics
@@ -304,6 +305,13 @@ def test_validations_take_at_most_their_share_of_a_budget_in_minutes(
         spent = [steps_done + 5 * (number - 1) for steps_done in (step - 4, step)]  # before the last one, and now
         assert 0.2 * spent[0] < 5 * number <= 0.2 * spent[1], "as soon as there is time for it"
     assert len(steps) == 6
+
+
+@pytest.mark.parametrize(("seconds", "due"), [(590, True), (596, False), (600, True)])
+def test_no_validation_ends_when_the_last_one_is_due(seconds: float, due: bool) -> None:
+    settings = Training(minutes=10, validations=10, validation_share=0.5)
+    progress = Progress(seconds=seconds, validations=8, validated=[1, 2], validation_seconds=10)
+    assert Budget(settings, 1, 1).validation_is_due(progress) == due
 
 
 def test_stop_ends_after_the_step_with_a_checkpoint(make_trainer: TrainerMaker) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -24,6 +23,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
+from dragoman.cli.output import refuse_to_overwrite
 from dragoman.cli.shard import Shard, part_of_output, skip_part
 from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translate_input import TranslateInput
@@ -109,7 +109,8 @@ def backtranslate(
     maker = _open_maker(bundle, method, overrides or [], options, round_trip, minimum_chrf)
     opened = maker.translator.bundle
     if output and mono != DASH:
-        _refuse_overwriting(mono, output, opened.recipe.data.languages)
+        for language in opened.recipe.data.languages:
+            refuse_to_overwrite(Path(str(output).replace("{lang}", language)), ("the text of --mono", mono))
     text = TranslateInput(bundle, [], mono, part)
     total = text.count_lines()
     if total == 0 and not part:  # a part of a short text may be empty
@@ -121,14 +122,6 @@ def backtranslate(
         None if output == DASH else output,
         is_part=part is not None,
     )
-
-
-def _refuse_overwriting(mono: Path, output: Path, languages: Iterable[str]) -> None:
-    """Check that the output is not the text itself, perhaps by the name that a pattern has for a language."""
-    for language in languages:
-        path = Path(str(output).replace("{lang}", language))
-        if os.path.realpath(path) == os.path.realpath(mono):
-            raise UserError(f"--output {output} would overwrite --mono {mono}; choose another name")
 
 
 def _open_maker(

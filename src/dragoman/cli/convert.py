@@ -16,13 +16,11 @@ from dragoman.cli.text_files import (
     ColumnsOption,
     DelimiterOption,
     EncodingOption,
-    FileOptions,
     HeaderOption,
     LanguagesOption,
     QuotesOption,
-    find_references,
-    refuse_meaningless_options,
 )
+from dragoman.cli.text_references import FileOptions, find_references, refuse_meaningless_options
 from dragoman.errors import UserError, counted, escape_controls
 
 

@@ -12,7 +12,7 @@ import typer
 from dragoman.cli.options import Overrides
 from dragoman.cli.output import open_output
 from dragoman.cli.serve import ServingFile
-from dragoman.cli.text_files import parse_languages
+from dragoman.cli.text_references import parse_languages
 from dragoman.errors import UserError, escape_controls
 
 if TYPE_CHECKING:

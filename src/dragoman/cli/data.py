@@ -15,7 +15,8 @@ from dragoman.cli.corrections import (
     remove_corrections,
 )
 from dragoman.cli.options import DataDirectory
-from dragoman.cli.text_files import LanguagesOption, parse_languages
+from dragoman.cli.text_files import LanguagesOption
+from dragoman.cli.text_references import parse_languages
 from dragoman.errors import UserError, counted
 
 data_app = typer.Typer(help="List, download and show corpora, and corrections of translations.", no_args_is_help=True)

@@ -25,16 +25,13 @@ from dragoman.cli.text_files import (
     ColumnsOption,
     DelimiterOption,
     EncodingOption,
-    FileOptions,
     HeaderOption,
     LanguagesOption,
     QuotesOption,
     TestOption,
     TextFilesCommand,
-    as_references,
-    find_references,
-    refuse_meaningless_options,
 )
+from dragoman.cli.text_references import FileOptions, as_references, find_references, refuse_meaningless_options
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:

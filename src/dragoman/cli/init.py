@@ -14,13 +14,13 @@ from dragoman.cli.text_files import (
     ColumnsOption,
     DelimiterOption,
     EncodingOption,
-    FileOptions,
     HeaderOption,
     LanguagesOption,
     QuotesOption,
     TestOption,
     ValidationOption,
 )
+from dragoman.cli.text_references import FileOptions
 from dragoman.cli.training_texts import KeepAllOption, StartFromOption, TrainingTexts, minutes_option
 from dragoman.errors import UserError, escape_controls
 

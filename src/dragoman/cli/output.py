@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dragoman.cli.standard_streams import DASH
+from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.text.translation import Translation
@@ -27,6 +29,21 @@ def open_output(path: Path | None) -> Iterator[IO[str]]:
 
     with atomic_text_file(path) as file:
         yield file
+
+
+def refuse_to_overwrite(output: Path | None, *read: tuple[str, str | Path | None]) -> None:
+    """Check that an output is no file that is read, also with a loop of links.
+
+    Args:
+        output: The file to write; None and ``-`` are standard output.
+        read: Each file to read, if there is one, after its name for a message.
+
+    Raises:
+        UserError: It is one of them.
+    """
+    for name, file in read:
+        if output not in (None, DASH) and file and os.path.realpath(output) == os.path.realpath(file):
+            raise UserError(f"--output {output}: is also {name}; choose another name")
 
 
 def print_to_stderr(text: str) -> None:

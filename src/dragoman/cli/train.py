@@ -14,7 +14,6 @@ from dragoman.cli.text_files import (
     ColumnsOption,
     DelimiterOption,
     EncodingOption,
-    FileOptions,
     HeaderOption,
     LanguagesOption,
     QuotesOption,
@@ -22,6 +21,7 @@ from dragoman.cli.text_files import (
     TextFilesCommand,
     ValidationOption,
 )
+from dragoman.cli.text_references import FileOptions
 from dragoman.cli.training_texts import (
     KeepAllOption,
     StartFromOption,

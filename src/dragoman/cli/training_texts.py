@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dragoman.cli.output import print_to_stderr
-from dragoman.cli.text_files import FileOptions, as_references, find_references, refuse_meaningless_options
+from dragoman.cli.text_references import FileOptions, as_references, find_references, refuse_meaningless_options
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -22,9 +21,8 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import open_output
+from dragoman.cli.output import open_output, refuse_to_overwrite
 from dragoman.cli.shard import Shard, part_of_output, skip_part
-from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translate_document import check_files, translate_document
 from dragoman.cli.translate_html import write_html
 from dragoman.cli.translate_input import TranslateInput
@@ -148,7 +146,7 @@ def translate(
         output = part_of_output(part, source, output)
         if source and skip_part(output, source):
             return
-    _refuse_to_overwrite(output, ("the input", source), ("the glossary", glossary), ("the prefixes", prefixes))
+    refuse_to_overwrite(output, ("the input", source), ("the glossary", glossary), ("the prefixes", prefixes))
     translated = check_files(document, output) if document else None
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source, part)
     options = EngineOptions(
@@ -157,7 +155,7 @@ def translate(
     opened = open_translator(bundle, overrides, options, ensemble or [])
     languages = opened.bundle.recipe.data.languages
     memories = [each.replace("{lang}", language) for each in memory or () for language in languages]
-    _refuse_to_overwrite(output, *(("a memory", each) for each in memories))
+    refuse_to_overwrite(output, *(("a memory", each) for each in memories))
     terms = read_glossary(glossary, languages) if glossary else None
     translator = TextTranslator(opened, terms, TranslationMemory.read(memory, languages) if memory else None)
     if document and translated:
@@ -194,10 +192,3 @@ def _refuse_combinations(given: Sequence[str]) -> None:
     for option, others in _EXCLUDED.items():
         if option in given and (excluded := [other for other in others if other in given]):
             raise UserError(f"{option} cannot be combined with {' and '.join(excluded)}")
-
-
-def _refuse_to_overwrite(output: Path | None, *read: tuple[str, str | Path | None]) -> None:
-    """Check that the output is no file that is read, also with a loop of links."""
-    for name, file in read:
-        if output and output != DASH and file and os.path.realpath(output) == os.path.realpath(file):
-            raise UserError(f"{output}: is also {name}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
+from dragoman.cli.output import refuse_to_overwrite
 from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translation_problems import with_doubt
 from dragoman.errors import UserError, counted
@@ -36,8 +36,7 @@ def check_files(document: Path, output: Path | None) -> Path:
     if not document.is_file():
         problem = "is not a regular file" if document.exists() else "no such file"
         raise UserError(f"{document}: {problem}")
-    if os.path.realpath(document) == os.path.realpath(output):
-        raise UserError(f"{output}: is also the document")
+    refuse_to_overwrite(output, ("the document", document))
     if document.suffix.lower() != output.suffix.lower():
         raise UserError(
             f"{output}: the translation has the format of the document; let the name end in {document.suffix}"

@@ -22,7 +22,7 @@ from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.subwords import facts_with
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.recipe import build_recipe, load_recipe
-from dragoman.settings import Distillation, Model, Recipe
+from dragoman.settings import Data, Distillation, Model, Recipe
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble, largest_vocabulary
 from dragoman.synthesis.pair_checks import check_language
@@ -106,22 +106,15 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     path = plan.distillation.teachers[0]
     of_data = [each for each in overrides if each.startswith("data.")]
     teacher = build_recipe(recipe_of_run(path).to_dict(), of_data, origin=path)
-    data = teacher.data
-    bundles = _open_teachers(plan.distillation, data.languages)  # before the text is read, which takes long
-    mono = sum(map(count_texts, plan.distillation.mono))
-    for file in plan.distillation.mono:
-        with closing(read_lines(Path(file))) as lines:
-            check_language(lines, bundles[0], file)
+    bundles = _open_teachers(plan.distillation, teacher.data.languages)  # before the text is read, which takes long
     for name, each in zip(plan.distillation.teachers, bundles, strict=True):
         _warn_of_useless(name, each, log)
-    bundle = bundles[0]
+    bundle, mono = bundles[0], _count_monolingual(plan.distillation.mono, bundles[0])
     try:
-        untagged = [each for each in data.weighted if not each.tagged]  # others are not translated
-        facts, sample = collect_facts(untagged or data.weighted, data.languages, data_directory)
+        facts = _facts_of_text(teacher.data, bundle, data_directory)
     except UserError as error:
         hint = "" if of_data else f"; it is training text of {path}; if it was moved, name it with --set data.train=…"
         raise UserError(f"{error}{hint}") from error
-    facts = facts_with(facts, (bundle.source, bundle.target), sample)
     subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
     machine = measure_chosen_speed(overrides)
     document = _choose_sections(plan, teacher, facts, mono, subwords, machine) | {
@@ -136,15 +129,25 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
             "teacher has learned most of them; name validation text with --set data.validation=…"
         )
     log(_describe_plan(plan, recipe, facts, mono, machine))
-    weights = count_parameters(recipe.model, recipe.text.vocabulary_size)
-    if weights >= (limit := parameter_counts(bundle.model)["total"]):
-        smaller = _smaller_size(plan.size, recipe.model, largest_vocabulary(bundle), limit)
-        advice = f"choose --size {smaller}" if smaller else "no smaller --size has fewer weights than that"
-        log(
-            f"the student has {weights:,} weights and {path} has {limit:,}, so it is not smaller, and may not be "
-            f"faster; {advice}"
-        )
+    if warning := _compare_sizes(plan.size, recipe, bundle, path):
+        log(warning)
     return recipe
+
+
+def _count_monolingual(files: Sequence[str], teacher: Bundle) -> int:
+    """The number of texts in files; raises UserError if one is in another language than the teacher translates."""
+    number = sum(map(count_texts, files))
+    for file in files:
+        with closing(read_lines(Path(file))) as lines:
+            check_language(lines, teacher, file)
+    return number
+
+
+def _facts_of_text(data: Data, teacher: Bundle, data_directory: Path | None) -> TextFacts:
+    """Facts about the training text, in tokens of the teacher; raises UserError if a corpus cannot be read."""
+    untagged = [each for each in data.weighted if not each.tagged]  # others are not translated
+    facts, sample = collect_facts(untagged or data.weighted, data.languages, data_directory)
+    return facts_with(facts, (teacher.source, teacher.target), sample)
 
 
 def _describe_plan(plan: StudentPlan, recipe: Recipe, facts: TextFacts, mono: int, machine: MachineSpeed) -> str:
@@ -177,14 +180,22 @@ def _warn_of_useless(name: str, teacher: Bundle, log: Log) -> None:
         )
 
 
-def _smaller_size(size: SizeName, model: Model, subwords: int, limit: int) -> SizeName | None:
-    """The largest of the sizes below one with fewer weights than a limit, given the vocabulary of the teacher."""
-    sizes = list(STUDENT_SIZES)
+def _compare_sizes(size: SizeName, recipe: Recipe, teacher: Bundle, path: str) -> str | None:
+    """A warning about a student that is not smaller than its teacher, with the largest size that is."""
+    weights = count_parameters(recipe.model, recipe.text.vocabulary_size)
+    limit, subwords, sizes = parameter_counts(teacher.model)["total"], largest_vocabulary(teacher), list(STUDENT_SIZES)
+    if weights < limit:
+        return None
+    advice = "no smaller --size has fewer weights than that"
     for name in sizes[sizes.index(size) + 1 :]:
-        shape = model.model_copy(update=STUDENT_SIZES[name].model)
+        shape = recipe.model.model_copy(update=STUDENT_SIZES[name].model)
         if count_parameters(shape, min(subwords, STUDENT_SIZES[name].subwords)) < limit:
-            return name
-    return None
+            advice = f"choose --size {name}"
+            break
+    return (
+        f"the student has {weights:,} weights and {path} has {limit:,}, so it is not smaller, and may not be faster; "
+        f"{advice}"
+    )
 
 
 def _choose_sections(

@@ -51,8 +51,9 @@ class Budget:
         share, done = self.settings.validation_share, len(progress.validated)
         if self.settings.minutes is None or share is None or not done or due == self.settings.validations:
             return True
-        expected = progress.validation_seconds * (done + 1) / done  # if this one takes as long as the others
-        return expected <= share * progress.seconds
+        expected = progress.validation_seconds / done  # if this one takes as long as the others
+        at_the_end = progress.seconds + expected >= 60 * self.settings.minutes  # the last one would follow at once
+        return not at_the_end and expected * (done + 1) <= share * progress.seconds
 
     def is_finished(self, progress: Progress) -> bool:
         """Whether training is finished: after the last validation, or after early stopping."""
