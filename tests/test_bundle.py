@@ -115,18 +115,26 @@ def test_save_replaces_an_existing_bundle(bundle: Path, translator: Translator) 
     assert [path.name for path in bundle.parent.iterdir()] == ["bundle"]
 
 
-@pytest.mark.parametrize("lost", ["bundle.json", "model.safetensors"])
-def test_save_replaces_an_incomplete_bundle(lost: str, bundle: Path, translator: Translator) -> None:
-    (bundle / lost).unlink()
+@pytest.mark.parametrize("lost", [["bundle.json"], ["model.safetensors"], ["model.safetensors", "README.md"]], ids=str)
+def test_save_replaces_an_incomplete_bundle(lost: list[str], bundle: Path, translator: Translator) -> None:
+    for name in lost:
+        (bundle / name).unlink()
     translator.bundle.save(bundle)
     assert Bundle.load(bundle).digest == translator.bundle.digest
 
 
-def test_save_replaces_nothing_else(translator: Translator, tmp_path: Path) -> None:
-    (tmp_path / "thesis.doc").write_text("years of work")
+@pytest.mark.parametrize("name", ["thesis.doc", "bundle.json"])
+def test_save_replaces_nothing_else(name: str, translator: Translator, tmp_path: Path) -> None:
+    content = '{"format": "webpack"}'
+    (tmp_path / name).write_text(content)
     with pytest.raises(UserError, match="is not a bundle; move or delete it"):
         translator.bundle.save(tmp_path)
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("thesis.doc", "years of work")]
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, content)]
+
+
+def test_save_refuses_a_name_that_is_too_long(translator: Translator, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="File name too long"):
+        translator.bundle.save(tmp_path / ("a" * 300))
 
 
 def test_a_bundle_that_was_being_replaced_is_found(bundle: Path, translator: Translator) -> None:

@@ -28,7 +28,6 @@ from dragoman.system.uninitialized import WithoutInitialWeights
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.vocabulary import Vocabulary
 
 ABOUT = "bundle.json"
 FORMAT = "dragoman-bundle"
@@ -83,13 +82,12 @@ class Bundle:
             raise UserError(f"{self.origin}: damaged ({shortened(place)})") from None
 
     def save(self, path: Path) -> None:
-        """Write the bundle completely or not at all; an existing bundle, even an incomplete one, is replaced.
+        """Write the bundle completely or not at all; an existing bundle is replaced, also if files are missing.
 
         Raises:
             UserError: The bundle cannot be written, or there is something else at this path; nothing is changed.
         """
-        is_bundle = any(all((path / name).is_file() for name in names) for names in ([ABOUT], FILES))
-        if not is_bundle and not is_unused(path):
+        if not is_unused(path) and not _is_bundle(path):
             raise UserError(f"{path}: is not a bundle; move or delete it, or choose another directory")
         with atomic_directory(path) as directory:
             write_tensors(directory / WEIGHTS, _unshared(self.model))
@@ -143,8 +141,8 @@ class Bundle:
         source, target = load_tokenizers(directory)
         if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
             raise UserError(f"{directory}: model.tie = 'all', but the vocabularies of the tokenizers differ in size")
-        model = _read_model(directory / WEIGHTS, recipe.model, source.vocabulary, target.vocabulary)
         sizes = len(source.vocabulary), len(target.vocabulary)
+        model = _read_model(directory / WEIGHTS, recipe.model, (*sizes, source.vocabulary.pad))
         return cls(
             recipe,
             model.eval(),
@@ -163,9 +161,8 @@ class Bundle:
         reports = [(name, each) for name, each in self.scores.items() if isinstance(each, dict) and "chrf" in each]
         scores = "".join(f"* {name}: BLEU {each['bleu']:.2f}, chrF {each['chrf']:.2f}\n" for name, each in reports)
         return (
-            f"# {self.recipe.name}\n\n"
-            f"A translator from {data.source_language} to {data.target_language}, trained with dragoman {__version__}: "
-            f"a Transformer of {parameters:,} parameters with {vocabularies}.\n\n"
+            f"# {self.recipe.name}\n\nA translator from {data.source_language} to {data.target_language}, "
+            f"trained with dragoman {__version__}: a Transformer of {parameters:,} parameters with {vocabularies}.\n\n"
             f'```\ndragoman translate PATH/TO/THIS/DIRECTORY "…"\n```\n\n{scores}'
         )
 
@@ -185,6 +182,14 @@ def find_bundle(path: str | Path) -> Path:
         if os.path.isfile(directory / ABOUT):  # the method of Path raises OSError for names that are too long
             return directory
     raise explain_no_bundle(path)
+
+
+def _is_bundle(directory: Path) -> bool:
+    """Whether a directory is a bundle, or was one: it has the bundle.json of one, or all other files."""
+    with suppress(UserError):
+        if parse_json(read_bytes(directory / ABOUT, MAX_ABOUT_BYTES), directory / ABOUT).get("format") == FORMAT:
+            return True
+    return all((directory / name).is_file() for name in FILES)
 
 
 def bundle_digest(path: str | Path) -> str:
@@ -235,8 +240,7 @@ def _parse_stored(directory: Path, stored: bytes) -> dict[str, Any]:
             f"{path}: bundle format {shortened(str(version))} is newer than the {VERSION} that dragoman {__version__} "
             "reads; upgrade dragoman"
         )
-    for key in TABLES:
-        about.setdefault(key, {})
+    about = {key: {} for key in TABLES} | about
     for key in ("recipe", "sha256", *TABLES):
         if not isinstance(about.get(key), dict):
             raise UserError(f"{path}: damaged (the table {key!r} is missing)")
@@ -262,14 +266,10 @@ def _unshared(model: Transformer) -> dict[str, Tensor]:
     return {name: parameter.detach().float().contiguous() for name, parameter in model.named_parameters()}
 
 
-def _read_model(path: Path, settings: Model, source: Vocabulary, target: Vocabulary) -> Transformer:
-    """The model with the weights in a file, whose header is checked before any memory is allocated for the model.
-
-    A model has more tensors than layers; without the first comparison, thousands of layers would be built for a header
-    that cannot have them.
-    """
-    sizes = len(source), len(target), source.pad
+def _read_model(path: Path, settings: Model, sizes: tuple[int, int, int]) -> Transformer:
+    """The model with the weights in a file, whose header is checked before any memory is allocated for the model."""
     with open_tensors(path) as file:
+        # a model has more tensors than layers; thousands of layers are not even built without weights
         if settings.encoder_layers + settings.decoder_layers > len(file.keys()):
             raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
         with torch.device("meta"), WithoutInitialWeights():

@@ -29,6 +29,16 @@ def test_compare_finds_no_difference_between_equal_translators(
     assert f"BLEU {comparison['first']['bleu']:.2f}" in outcome.out
 
 
+def test_compare_refuses_to_overwrite_what_it_reads(finished_run: Path, command: Command, corpus: Path) -> None:
+    source, reference = corpus / "test.de", corpus / "test.en"
+    before = source.read_bytes()
+    files = ("--source", source, "--reference", reference)
+    outcome = command("compare", finished_run, finished_run, *files, "--output", source)
+    assert outcome.code == 2
+    assert f"{source}: is also the source" in outcome.error
+    assert source.read_bytes() == before
+
+
 def test_compare_prints_significance_tests_and_the_largest_differences(
     finished_run: Path,
     command: Command,

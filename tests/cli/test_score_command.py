@@ -30,3 +30,12 @@ def test_score_prints_a_line_per_pair(
     report, _ = evaluate(translator, source.read_text("utf-8").splitlines(), target.read_text("utf-8").splitlines())
     loss = -sum(map(sum, found)) / sum(map(len, found))
     assert loss == pytest.approx(report.loss, abs=1e-4), "the loss of evaluate is the mean over all tokens"
+
+
+def test_score_refuses_to_overwrite_what_it_reads(finished_run: Path, command: Command, corpus: Path) -> None:
+    source, target = corpus / "test.de", corpus / "test.en"
+    before = target.read_bytes()
+    outcome = command("score", finished_run, "--source", source, "--target", target, "--output", target)
+    assert outcome.code == 2
+    assert f"{target}: is also the target" in outcome.error
+    assert target.read_bytes() == before

@@ -55,9 +55,19 @@ def test_only_the_exposure_gap_is_reported_in_the_first_half_of_a_run() -> None:
     assert codes(REPORT, 0.2) == {"exposure-gap"}
 
 
-def test_a_model_that_has_hardly_learned_is_not_said_to_repeat_words() -> None:
-    untrained = replace(REPORT, token_accuracy=0.1, perplexity=UNTRAINED + 1)
-    assert not check_validation(PAIRS, REPETITIONS, untrained, 1.0, Decoding())
+def test_a_model_that_has_hardly_learned_should_train_longer_first() -> None:
+    def fixes(perplexity: float) -> dict[str, str]:
+        report = replace(REPORT, token_accuracy=0.1, perplexity=perplexity)
+        return {each.code: each.fix for each in check_validation(PAIRS, REPETITIONS, report, 1.0, Decoding())}
+
+    trained, untrained = fixes(UNTRAINED), fixes(UNTRAINED + 1)
+    assert trained.keys() == untrained.keys() == {"collapsed", "repetition"}
+    for code, fix in trained.items():
+        assert "train longer first" not in fix
+        assert untrained[code].startswith(
+            "if the loss still falls, train longer first: the perplexity is 101; otherwise, "
+        )
+        assert untrained[code].endswith(fix)
 
 
 def test_advice_about_length_fits_the_search_of_the_finished_translator() -> None:

@@ -55,5 +55,5 @@ def test_without_a_network_the_message_states_what_to_do(package: Path) -> None:
 
 def test_another_content_is_refused(package: Path) -> None:
     package.write_bytes(archive() + b"\0")
-    with pytest.raises(UserError, match="wrong content: expected sha256"):
+    with pytest.raises(UserError, match=r"wrong content: expected sha256 .*\nDelete the file to download it again"):
         runtime.read_runtime()

@@ -24,6 +24,7 @@ from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.progress import Progress
+from dragoman.training.stop import StopRequested
 from dragoman.training.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -307,11 +308,29 @@ def test_validations_take_at_most_their_share_of_a_budget_in_minutes(
     assert len(steps) == 6
 
 
+@pytest.mark.parametrize("share", [None, 0.5])
 @pytest.mark.parametrize(("seconds", "due"), [(590, True), (596, False), (600, True)])
-def test_no_validation_ends_when_the_last_one_is_due(seconds: float, due: bool) -> None:
-    settings = Training(minutes=10, validations=10, validation_share=0.5)
+def test_no_validation_ends_when_the_last_one_is_due(seconds: float, due: bool, share: float | None) -> None:
+    settings = Training(minutes=10, validations=10, validation_share=share)
     progress = Progress(seconds=seconds, validations=8, validated=[1, 2], validation_seconds=10)
     assert Budget(settings, 1, 1).validation_is_due(progress) == due
+
+
+def test_the_time_of_an_interrupted_validation_does_not_count(
+    make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = make_trainer("training.steps=4", "training.validations=2")
+
+    def interrupted(model: Transformer) -> tuple[Report, list[str]]:
+        raise StopRequested
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer.validator, "evaluate", interrupted)
+        assert not trainer.train()
+    assert (trainer.state.progress.step, trainer.state.progress.validation_seconds) == (2, 0.0)
+    trainer.stop.requested = False
+    assert trainer.train()
+    assert trainer.state.progress.validation_seconds > 0
 
 
 def test_stop_ends_after_the_step_with_a_checkpoint(make_trainer: TrainerMaker) -> None:

@@ -20,7 +20,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import open_output, print_json
+from dragoman.cli.output import open_output, print_json, refuse_to_overwrite
 from dragoman.cli.standard_streams import DASH
 from dragoman.errors import UserError
 
@@ -62,6 +62,7 @@ def compare(
     refuse_file_name(context)
     if as_json and output == DASH:
         raise UserError("--json and --output - both write to standard output; choose one")
+    refuse_to_overwrite(output, ("the source", source), ("the reference", reference))
     sources, references = read_texts(source, reference)
     options = EngineOptions(
         engine, device, compute_type, verbose, token_scores=False, languages=(source_language, target_language)

@@ -32,18 +32,18 @@ def open_output(path: Path | None) -> Iterator[IO[str]]:
 
 
 def refuse_to_overwrite(output: Path | None, *read: tuple[str, str | Path | None]) -> None:
-    """Check that an output is no file that is read, also with a loop of links.
+    """Refuse an output that is one of the files that are read; links are followed.
 
     Args:
         output: The file to write; None and ``-`` are standard output.
-        read: Each file to read, if there is one, after its name for a message.
+        read: Pairs of a name for the message and a file, or None if the file is not given.
 
     Raises:
         UserError: It is one of them.
     """
     for name, file in read:
         if output not in (None, DASH) and file and os.path.realpath(output) == os.path.realpath(file):
-            raise UserError(f"--output {output}: is also {name}; choose another name")
+            raise UserError(f"{output}: is also {name}; choose another name")
 
 
 def print_to_stderr(text: str) -> None:

@@ -19,7 +19,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import open_output, to_json
+from dragoman.cli.output import open_output, refuse_to_overwrite, to_json
 
 
 def score(
@@ -47,6 +47,7 @@ def score(
     from dragoman.evaluation.scoring import score
     from dragoman.settings import FilePair
 
+    refuse_to_overwrite(output, ("the source", source), ("the target", target))
     options = EngineOptions(engine, device, verbose=verbose, scoring=True, languages=(source_language, target_language))
     translator = open_translator(bundle, overrides, options)
     files = FilePair(source=str(source), target=str(target))

@@ -28,7 +28,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.encode import PairEncoder, Shard, encode_shards
 from dragoman.dataset.fuzzy_matches import find_matches
-from dragoman.dataset.identity import pairs_identity, tokenizers_identity
+from dragoman.dataset.identity import lexicon_identity, pairs_identity, tokenizers_identity
 from dragoman.dataset.lexicon import Entry, learn_lexicon
 from dragoman.dataset.pairs import CorpusChangedError
 from dragoman.dataset.split import Split, split_pairs
@@ -141,7 +141,7 @@ class DatasetBuilder:
             write_json(directory / LEXICON, {"lemmas": learn_lexicon(self._sample(split), languages)})
             return {}
 
-        entry = self.cache.get("lexicon", {"split": self.identity, "pairs": DICTIONARY_PAIRS}, build)
+        entry = self.cache.get("lexicon", lexicon_identity(self.identity, DICTIONARY_PAIRS), build)
         return [(source, target, score) for source, target, score in read_json(entry.path / LEXICON)["lemmas"]]
 
     def _sample(self, split: Split) -> Iterator[Pair]:

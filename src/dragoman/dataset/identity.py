@@ -53,6 +53,11 @@ def pairs_identity(split: dict[str, Any], tokenizers: Tokenizers, data: Data, te
     }
 
 
+def lexicon_identity(split: dict[str, Any], pairs: int) -> dict[str, Any]:
+    """What decides the lexicon that is learned from a number of pairs of a split."""
+    return {"split": split, "pairs": pairs, "library": f"simplemma {metadata.version('simplemma')}"}
+
+
 def tokenizer_library(text: Text) -> str:
     """The library that splits text into tokens, with its version; for whitespace, the version of Unicode."""
     name = {"spacy": "spacy", "whitespace": None}.get(text.tokenizer, "tokenizers")

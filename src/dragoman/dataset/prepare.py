@@ -43,7 +43,7 @@ class Dataset:
     target: Tokenizer
     train: PairStore
     validation: list[Pair]
-    dropped: int  # training pairs that are too long, or have the same text as a validation pair
+    dropped: int  # training pairs that are too long, have no token, or have the same text as a held-out pair
     dictionary: Sequence[tuple[str, str]] = ()  # words and their translations, for training.augmentation
     lexicon: Sequence[Entry] = ()  # lemmas and their translations, likewise
     matches: NDArray[np.int64] | None = None  # index of a similar training pair for each, or -1, for the same
@@ -91,7 +91,7 @@ def prepare(
     if dropped:
         log(
             f"{counted(dropped, 'pair')} left out: longer than data.max_tokens = {recipe.data.max_tokens} or than "
-            "data.max_characters, or with the text of a validation pair"
+            "data.max_characters, without a token, or with the text of a held-out pair"
         )
     return Dataset(source, target, train, validation or split.held_out, dropped, dictionary, lexicon, matches)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dragoman.corpus.corpus import find_corpora
@@ -24,7 +25,7 @@ from dragoman.text.vocabulary import Vocabulary
 
 MIN_VOCABULARY = 8  # ids; smaller vocabularies have too few words for random sentences
 MAX_PAIRS = 1_000_000  # larger corpora are not read again before training
-SETTLED = 0.5  # of the budget; before that, every model repeats words, and so does one that has hardly learned
+SETTLED = 0.5  # of the budget; before that, every model repeats words
 
 
 def check_start(
@@ -94,12 +95,13 @@ def check_validation(
         pairs: The validation pairs, of which the first were translated.
         translations: The translations.
         report: The scores of the validation.
-        spent: Fraction of the training budget used so far. In the first half, and as long as the model has
-            hardly learned, only ``exposure-gap`` is reported.
+        spent: Fraction of the training budget used so far. In the first half only ``exposure-gap`` is reported.
         decoding: The search of the finished translator, which advice is about; that of validations may be another.
     """
     translated = pairs[: len(translations)]
     sources, references = [pair.source for pair in translated], [pair.target for pair in translated]
     findings = check_translations(sources, references, translations, report, decoding)
-    settled = spent >= SETTLED and report.perplexity <= UNTRAINED
-    return [finding for finding in findings if settled or finding.code == "exposure-gap"]
+    if report.perplexity > UNTRAINED:
+        first = f"if the loss still falls, train longer first: the perplexity is {report.perplexity:,.0f}; otherwise, "
+        findings = [replace(finding, fix=first + finding.fix) for finding in findings]
+    return [finding for finding in findings if spent >= SETTLED or finding.code == "exposure-gap"]

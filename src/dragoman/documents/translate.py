@@ -253,7 +253,7 @@ class TextTranslator:
     def _fits(self, text: str) -> bool:
         """Whether the model can translate a text at once; placeholders that it masks count as one character."""
         limit = min(self._longest, self.translator.source_limit)
-        if len(text.encode("utf-8", "surrogatepass")) < limit:  # fast: at most one token for each byte
+        if len(text.encode("utf-8", "surrogatepass")) < limit:  # at most a token for each byte and the start
             return True
         (mask,) = mask_texts(self.translator.bundle.source, [text])
         return len(mask.text) <= self._longest and not self.translator.is_too_long(text)

@@ -31,8 +31,8 @@ def batches_by_length(sources: Sequence[Ids], request: EngineRequest, workers: i
     Args:
         sources: The sentences.
         request: The device, and the search.
-        workers: How many batches are searched at once. Several batches are made smaller if that gives each worker as
-            many, or nearly so, because the others would wait for the one that has more.
+        workers: How many batches are searched at once. If there are several batches, they are made smaller until their
+            number is about a multiple of this; otherwise some workers would wait.
     """
     settings = sampling_settings(request.decoding)
     hypotheses = settings.n_best if settings.sampling else settings.beam_size

@@ -24,7 +24,7 @@ class CorpusScores(TypedDict):
 DECIMALS = 3  # of corpus scores; those of a report and of a test are the same numbers
 CHRF_OFFSET = 20.0  # chrF minus BLEU, approximately, of the same translations
 USELESS = 10.0  # overall score below which translations are useless
-UNTRAINED = 100.0  # perplexity of a model that has hardly started to learn
+UNTRAINED = 100.0  # perplexity above which a model has hardly learned, or its text is too little or too difficult
 
 MAX_LOSS = 20.0  # nats per token; a model with a higher loss has diverged, and its perplexity would have many digits
 

@@ -129,8 +129,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
             "teacher has learned most of them; name validation text with --set data.validation=…"
         )
     log(_describe_plan(plan, recipe, facts, mono, machine))
-    if warning := _compare_sizes(plan.size, recipe, bundle, path):
-        log(warning)
+    _warn_of_size(plan.size, recipe, bundle, path, log)
     return recipe
 
 
@@ -180,19 +179,19 @@ def _warn_of_useless(name: str, teacher: Bundle, log: Log) -> None:
         )
 
 
-def _compare_sizes(size: SizeName, recipe: Recipe, teacher: Bundle, path: str) -> str | None:
-    """A warning about a student that is not smaller than its teacher, with the largest size that is."""
+def _warn_of_size(size: SizeName, recipe: Recipe, teacher: Bundle, path: str, log: Log) -> None:
+    """Warn of a student that is not smaller than its teacher, and name the largest size that is."""
     weights = count_parameters(recipe.model, recipe.text.vocabulary_size)
     limit, subwords, sizes = parameter_counts(teacher.model)["total"], largest_vocabulary(teacher), list(STUDENT_SIZES)
     if weights < limit:
-        return None
+        return
     advice = "no smaller --size has fewer weights than that"
     for name in sizes[sizes.index(size) + 1 :]:
         shape = recipe.model.model_copy(update=STUDENT_SIZES[name].model)
         if count_parameters(shape, min(subwords, STUDENT_SIZES[name].subwords)) < limit:
             advice = f"choose --size {name}"
             break
-    return (
+    log(
         f"the student has {weights:,} weights and {path} has {limit:,}, so it is not smaller, and may not be faster; "
         f"{advice}"
     )

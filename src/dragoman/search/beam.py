@@ -45,7 +45,7 @@ def beam_search(
         read_candidates, read_live = read_together(candidates, live)
         search.collect_ended(beams, read_candidates)
         search.history.add(beams.sentences, read_live)
-        before, unfinished = beams, search.unfinished(beams, read_candidates)
+        before, unfinished = beams, search.unfinished(beams, read_live)
         beams, rows, kept = search.advance(beams, live, unfinished)
         if trace is not None:
             _record(trace, before, candidates, beams, search.ended)
@@ -144,14 +144,12 @@ class _BeamSearch:
             hypothesis = finished_hypothesis(tokens, values, self.settings.length_penalty)
             self.ended[sentence].hypotheses.append(hypothesis)
 
-    def unfinished(self, beams: _Beams, candidates: Continuations) -> list[int]:
+    def unfinished(self, beams: _Beams, live: Continuations) -> list[int]:
         """Indices of the sentences whose search continues, in the order that they will have."""
         length = beams.tokens.shape[2]
         continued = [
             index
-            for index, (sentence, score) in enumerate(
-                zip(beams.sentences, candidates.scores[:, 0].tolist(), strict=True)
-            )
+            for index, (sentence, score) in enumerate(zip(beams.sentences, live.scores[:, 0].tolist(), strict=True))
             if length + 1 < self.constraints.limits[sentence] and not self._is_settled(sentence, score)
         ]
         return fill_gaps(continued)

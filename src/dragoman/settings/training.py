@@ -81,7 +81,8 @@ class Training(Settings):
         10,
         ge=1,
         le=1_000_000,
-        description="Number of validations, evenly spaced over the budget; the last one is at the end.",
+        description="Number of validations, evenly spaced over the budget; the last one is at the end. With a budget "
+        "in minutes, one that would not be finished before the last one is left out.",
     )
     early_stopping: int | None = Field(
         None,
@@ -192,8 +193,7 @@ class Training(Settings):
         gt=0,
         le=1,
         description="Maximum share of training.minutes for validations: one that would exceed it is postponed, except "
-        "the first and the last one; so is one that the last one would follow at once. Has no effect on a budget in "
-        "steps or epochs.",
+        "the first and the last one. Has no effect on a budget in steps or epochs.",
     )
     validation_beam_size: int = advanced(
         1, ge=1, le=1000, description="Beam size of the translations in a validation; 1 is greedy."

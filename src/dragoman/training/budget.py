@@ -48,12 +48,13 @@ class Budget:
         due = self.validations_due(progress)
         if due <= progress.validations:
             return False
-        share, done = self.settings.validation_share, len(progress.validated)
-        if self.settings.minutes is None or share is None or not done or due == self.settings.validations:
+        minutes, share, done = self.settings.minutes, self.settings.validation_share, len(progress.validated)
+        if minutes is None or not done or due == self.settings.validations:
             return True
         expected = progress.validation_seconds / done  # if this one takes as long as the others
-        at_the_end = progress.seconds + expected >= 60 * self.settings.minutes  # the last one would follow at once
-        return not at_the_end and expected * (done + 1) <= share * progress.seconds
+        if progress.seconds + expected >= 60 * minutes:  # the last one would follow at once
+            return False
+        return share is None or expected * (done + 1) <= share * progress.seconds
 
     def is_finished(self, progress: Progress) -> bool:
         """Whether training is finished: after the last validation, or after early stopping."""

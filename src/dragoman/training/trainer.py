@@ -83,12 +83,14 @@ class Trainer:
         saved, stop = progress.seconds, 0.0
         while not stop and not self.budget.is_finished(progress):
             step, before, validating = progress.step, progress.seconds, self._validation_is_due
+            validated = len(progress.validated)
             try:
                 self.validate() if validating else self.take_step(self.batches.next_step())
             except StopRequested:
                 self.stop.requested = True  # in all processes
             progress.seconds, stop = self.ranks.largest((stopwatch.seconds, self.stop.requested))
-            progress.validation_seconds += (progress.seconds - before) * validating
+            if len(progress.validated) > validated:  # not interrupted
+                progress.validation_seconds += progress.seconds - before
             if progress.step > step:
                 self._log_step()
             elapsed = progress.seconds - saved > 60 * self.settings.checkpoint_minutes

@@ -62,7 +62,8 @@ def conversion_directory(path: Path, compute_type: str) -> Path | None:
     Returns:
         The directory; None if the converted bundle does not exist and neither place is writable.
     """
-    places, origin = _places(path, compute_type), _origin(path)
+    origin = _origin(path)
+    places = _places(path, origin, compute_type)
     current = (place for place in places if _is_current(place, origin))
     return next(current, None) or next(filter(_is_writable, places), None)
 
@@ -73,7 +74,8 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
     Raises:
         UserError: It cannot be written, or another bundle is in its place now.
     """
-    places, origin = _places(path, compute_type), _origin(path)
+    origin = _origin(path)
+    places = _places(path, origin, compute_type)
     _require_origin(bundle, path, origin)
     if intact := next((place for place in places if _is_intact(place, origin)), None):
         return intact
@@ -108,9 +110,9 @@ def _origin(path: Path) -> dict[str, str]:
     return {"bundle": sha256(path / "bundle.json"), "dragoman": __version__}
 
 
-def _places(path: Path, compute_type: str) -> list[Path]:
+def _places(path: Path, origin: dict[str, str], compute_type: str) -> list[Path]:
     name = f"ctranslate2-{compute_type}"
-    return [path / name, cache_directory() / "converted" / _origin(path)["bundle"][:16] / name]
+    return [path / name, cache_directory() / "converted" / origin["bundle"][:16] / name]
 
 
 def _is_current(place: Path, origin: dict[str, str]) -> bool:

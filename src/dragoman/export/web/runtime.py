@@ -32,7 +32,8 @@ def read_runtime() -> dict[str, bytes]:
         except (OSError, ValueError) as error:
             raise UserError(f"cannot download {URL} ({error})\n{_manual_steps(path)}") from None
     if (found := sha256(path)) != SHA256:
-        raise UserError(f"{path}: wrong content: expected sha256 {SHA256}, found {found}\n{_manual_steps(path)}")
+        problem = f"{path}: wrong content: expected sha256 {SHA256}, found {found}"
+        raise UserError(f"{problem}\nDelete the file to download it again.\n{_manual_steps(path)}")
     with tarfile.open(path) as archive:
         return {name: _read(archive, f"package/dist/{name}") for name in (SCRIPT, PROGRAM)}
 

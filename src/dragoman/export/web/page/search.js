@@ -47,7 +47,7 @@ class Sentence {
     }
     const kept = candidates.slice(0, 2 * beamSize).filter(({ token }) => token !== eos).slice(0, beamSize);
     this.live = kept.map(({ from, token, score }) => ({ tokens: [...from.tokens, token], score, row: from.row }));
-    return length + 1 < this.#limit && !this.#isSettled(candidates[0].score);
+    return length + 1 < this.#limit && !this.#isSettled(kept[0]?.score ?? -Infinity);
   }
 
   /** Whether no live hypothesis can still be the best: log-probabilities are never positive. */

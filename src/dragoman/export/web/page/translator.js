@@ -42,7 +42,8 @@ export class Translator {
   /** Whether a text must be divided: it is much longer than the training text, or the model reads only its beginning. */
   isTooLong = (text) => {
     const { max_length: tokens } = this.#config, characters = this.#config.max_characters ?? Infinity;
-    if (ENCODER.encode(text).length < Math.min(tokens, characters)) return false; // fast: at most one token for each byte
+    const bytes = ENCODER.encode(this.#source.normalize(text)).length;
+    if (bytes + 1 < Math.min(tokens, characters)) return false; // fast: at most a token for each byte, and one for the start
     const masked = this.#mask(text).text;
     return [...masked].length > characters || this.#source.encode(masked).length >= tokens;
   };

@@ -19,6 +19,7 @@ function fail(error) {
 async function translate({ id, text, language }) {
   latest = id;
   const translator = await loading;
+  if (latest !== id) return; // the text was changed meanwhile; two searches at once would share the sessions
   const parts = splitText(removeInvisible(text), language, translator.isTooLong);
   const sentences = new Set(parts.map(({ sentence }) => sentence).filter(Boolean));
   const unknown = [...sentences].filter((sentence) => !remembered.has(sentence));
