@@ -50,6 +50,21 @@ def test_tabs_separate_texts(whole_lines: WholeLines) -> None:
     assert [each for each in found if each != "12"] == ["Öffnen …", "Strg+O", *expected]
 
 
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("de", ["Der Mann läuft.", "3 Hunde spielen."]),
+        ("de", ["Der Mann läuft.", "2. Die Frau sitzt im 3. Stock."]),
+        ("de", ["Siehe Abb. 3 im Text und Nr. 5 im Anhang.", "Am 3. Mai kamen inkl. 2 Kindern ca. 5 Leute."]),
+        ("cs", ["Muž běží.", "25 dětí stojí v parku.", "Pes spí."]),
+        ("cs", ["Podle odst. 2 zákona se platí."]),
+    ],
+)
+def test_a_sentence_may_begin_with_a_number(language: str, sentences: list[str]) -> None:
+    text = " ".join(sentences)
+    assert [text[start:end] for start, end in split_sentences(text, language)] == sentences
+
+
 def test_lowercased_text_is_split() -> None:
     assert split("a dog runs. a cat sleeps.", "en") == ["a dog runs.", "a cat sleeps."]
 

@@ -57,7 +57,7 @@ def test_the_server_translates_in_all_directions(path: Path) -> None:
             (model,) = models.route(source, target)
             found[source, target] = [each.text for each in model.translate([Segment(text) for text in TEXTS])]
             expected = dragoman.load(path, source_language=source, target_language=target)(TEXTS)
-            assert found[source, target] == [str(each) for each in expected]
+            assert found[source, target] == [str(each) or text for each, text in zip(expected, TEXTS, strict=True)]
     assert len(set(map(tuple, found.values()))) > 1, "languages make a difference"
     translators = [model.words._translator for model in models.models if model.words]
     assert len({id(translator.engine) for translator in translators}) == 1

@@ -79,7 +79,14 @@ def texts(run: Path, name: str) -> tuple[list[str], list[str]]:
     return read_texts(run / f"{name}.source", run / f"{name}.target")
 
 
-def test_back_translation(make_staged: Any, mono: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_back_translation(
+    make_staged: Any,
+    mono: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dragoman.training.report.verdict.FEW_EPOCHS", 0)  # the training is short
     recipe, run = make_staged(backtranslation={"mono": [str(mono)], "weight": 2.0}), tmp_path / "run"
     assert train(recipe, run)
     assert load_recipe(run / "recipe.toml") == recipe

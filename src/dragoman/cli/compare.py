@@ -20,7 +20,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import open_output, print_json, refuse_to_overwrite
+from dragoman.cli.output import open_output, print_json, print_to_stderr, refuse_to_overwrite
 from dragoman.cli.standard_streams import DASH
 from dragoman.errors import UserError
 
@@ -56,6 +56,7 @@ def compare(
     Example: dragoman compare runs/old runs/new --source test.de --reference test.en --output comparison.html
     """
     from dragoman.corpus.corpus import read_texts
+    from dragoman.doctor.output.input_checks import check_languages_of_files
     from dragoman.evaluation.comparison import compare_translators
     from dragoman.evaluation.page.render import ComparedTranslator, render_comparison
 
@@ -69,6 +70,8 @@ def compare(
     )
     with open_output(output) if output else nullcontext() as page:  # so that a wrong name is refused at once
         baseline, other = (open_translator(path, overrides, options) for path in (first, second))
+        for finding in check_languages_of_files(baseline.bundle.recipe.data, sources, references):
+            print_to_stderr(f"dragoman: warning: {finding.message}")
         comparison = compare_translators(baseline, other, sources, references)
         if as_json:
             print_json(comparison.to_dict())

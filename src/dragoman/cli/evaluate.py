@@ -20,7 +20,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import print_json
+from dragoman.cli.output import print_json, print_to_stderr
 from dragoman.errors import counted
 
 
@@ -52,6 +52,7 @@ def evaluate(
     Example: dragoman evaluate runs/multi30k-de-en --source test.de --reference test.en
     """
     from dragoman.corpus.corpus import read_texts
+    from dragoman.doctor.output.input_checks import check_languages_of_files
     from dragoman.evaluation.evaluate import evaluate
     from dragoman.evaluation.perturbed import evaluate_perturbed, perturbed_table
 
@@ -60,6 +61,8 @@ def evaluate(
         engine, device, compute_type, verbose, token_scores=False, languages=(source_language, target_language)
     )
     translator, texts = open_translator(bundle, overrides, options), read_texts(source, reference)
+    for finding in check_languages_of_files(translator.bundle.recipe.data, *texts):
+        print_to_stderr(f"dragoman: warning: {finding.message}")
     report, translations = evaluate(translator, *texts)
     changed = evaluate_perturbed(translator, *texts, translations) if perturbed else {}
     engine_used = {"engine": translator.engine.name, "compute_type": translator.engine.weight_type}

@@ -57,7 +57,7 @@ class ProblemCounts:
         doubtful, faulty = counted(self.doubtful, "translation"), counted(self.faulty, "translation")
         unsure = counted(self.unsure, "translation")
         messages = {
-            f"{empty} with a sentence whose translation is empty": self.empty,
+            f"{empty} with a sentence that the model leaves empty, so it is not translated": self.empty,
             f"{foreign} with a sentence that is probably not in the source language": self.foreign * unseen,
             f"{doubtful} with repeated words, a copied sentence or an unusual length{remedy}": self.doubtful * unseen,
             f"{unsure} with a confidence below {LOW_CONFIDENCE:.0%}, so probably wrong": self.unsure * unseen,

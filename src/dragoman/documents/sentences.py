@@ -25,7 +25,12 @@ _READ = 5000  # characters that are split at once
 _LONGEST_ABBREVIATION = 10  # with the character before it
 ORDINAL_POINTS = {"bs", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lv", "no", "nb", "pl", "sk", "sl", "sr", "tr"}
 """Languages that write a point after an ordinal number: no sentence ends in "der 2. Weltkrieg"."""
-
+_VOWEL = "[aeiouyáàâäãåāăąæéèêëēėęěíìîïīįıóòôöõøōőœúùûüūůűųýÿ]"
+_NUMBER_AFTER_WORD = regex.compile(
+    rf"(?<=(?:[!?…]|\p{{L}}{{2}}(?:{_VOWEL}|(?:{_VOWEL}\p{{L}}|\p{{L}}{_VOWEL})\p{{L}})\.)\s)\d+(?=\.?\s+\p{{L}})",
+    regex.IGNORECASE,
+)
+"""A number after a word in Latin script that is no abbreviation: "läuft. 3 Hunde", but not "Abb. 3 zeigt"."""
 
 WholeLines: TypeAlias = bool | Container[str]
 """Whether lines are not split into sentences, or which ones, such as those that a translation memory contains."""
@@ -123,13 +128,16 @@ def _find_ends(text: str, language: str) -> Iterator[int]:
     """Where sentences end inside of a text, without its own end.
 
     The library knows no regions such as de-AT, and cannot read lone surrogates. It is slow for texts with many
-    quotation marks, so that it reads long ones part by part, from the end of a sentence.
+    quotation marks, so that it reads long ones part by part, from the end of a sentence. In some of the languages with
+    points after ordinal numbers, it lets no sentence begin with a number, so that it reads a letter instead.
     """
     from sentencex import get_sentence_boundaries
 
     start = 0
     while start < len(text):
         part = replace_surrogates(text[start : start + _READ])
+        if language in ORDINAL_POINTS:
+            part = _NUMBER_AFTER_WORD.sub(lambda match: "A" * len(match[0]), part)
         found = [start + sentence["end_index"] for sentence in get_sentence_boundaries(language, part)][:-1]
         yield from found
         start = found[-1] if found and start + _READ < len(text) else start + _READ

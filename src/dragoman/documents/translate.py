@@ -13,7 +13,7 @@ from dragoman.corpus.memory import TranslationMemory
 from dragoman.doctor.input.source_language import OTHER_LANGUAGE, SourceLanguage
 from dragoman.doctor.input.text_warnings import MUCH_LONGER
 from dragoman.doctor.input.training_text import TrainingText
-from dragoman.doctor.output.sentence_checks import check_sentence
+from dragoman.doctor.output.sentence_checks import EMPTY, check_sentence
 from dragoman.documents.accelerators import attach_accelerator
 from dragoman.documents.copied_spans import check_spans, misplaced_tags, restore_spans
 from dragoman.documents.division import divide
@@ -179,6 +179,8 @@ class TextTranslator:
         for one, each in parts.items():
             translations = [found[part] for part in each]
             joined = self.judge(one, join_parts(one.text, spans[one], translations))
+            if EMPTY in joined.problems:  # the text stays as it is, rather than disappear from a document
+                joined, translations = replace(joined, text=one.text), [Translation(part.text) for part in each]
             divided[one] = _DividedText(one.text, spans[one], [part.text for part in translations], joined)
         return [divided[segment] for segment in plain]
 
@@ -242,9 +244,8 @@ class TextTranslator:
         return replace(translation, problems=problems, confidence=confidence, terms=terms)
 
     def _estimate(self, translation: Translation) -> float | None:
-        if self._confidence is None:
-            return None
-        return self._confidence.estimate(translation.log_probability, len(translation.tokens))
+        known = self._confidence
+        return known.estimate(translation.log_probability, len(translation.tokens)) if known else None
 
     def divide(self, text: str) -> list[tuple[int, int]]:
         """The start and the end of the parts of a text that are translated separately; one part if it is short."""

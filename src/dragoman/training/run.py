@@ -259,7 +259,7 @@ class _Run:
         facts = run_facts(trainer, data.cleaned, [*stages, *([(COMPARISON, f"{INTERRUPTED}.")] if uncompared else [])])
         finished_run = trainer.run if has_bundle(self.output) else None
         path, metrics = trainer.run / REPORT_FILE, read_metrics(trainer.run / "metrics.jsonl")
-        about_text = self._judge_text(data)
+        about_text = self._judge_text(data, trainer.position["epoch"])
         if uncompared:
             keep_uncompared(trainer.run, facts, about_text)
         write_text(path, render_report(self.written, facts, metrics, finished_run, about_text))
@@ -268,9 +268,9 @@ class _Run:
                 self.line.log(verdict)
         self.line.log(f"report: {path}")
 
-    def _judge_text(self, data: RunData) -> list[str]:
+    def _judge_text(self, data: RunData, epochs: float) -> list[str]:
         """Problems of the training text: that of people, or translations of teachers if there is no other."""
         by_teachers, text = bool(self.written.distillation.teachers), self.last.text if self.last else None
         pairs = sum(text.pairs) if text and not by_teachers else len(data.dataset.train)
         cleaning = text or data.cleaned
-        return judge_text(pairs, cleaning.left_out_share if cleaning else 0.0, by_teachers)
+        return judge_text(pairs, cleaning.left_out_share if cleaning else 0.0, epochs, by_teachers)

@@ -115,11 +115,16 @@ def test_the_verdict_compares_with_a_translation_memory(bleu: float, better: boo
 
 
 def test_little_or_bad_text_is_named() -> None:
-    assert not judge_text(100_000, 0.01)
-    assert "only 500 pairs" in judge_text(500, 0.0)[0]
-    assert "for the teachers to translate" in judge_text(500, 0.0, by_teachers=True)[0]
-    assert "20% of the training pairs have problems" in judge_text(100_000, 0.2)[0]
-    assert len(judge_text(500, 0.2)) == 2
+    assert not judge_text(100_000, 0.01, 10.0)
+    assert "only 500 pairs" in judge_text(500, 0.0, 10.0)[0]
+    assert "for the teachers to translate" in judge_text(500, 0.0, 10.0, by_teachers=True)[0]
+    assert "20% of the training pairs have problems" in judge_text(100_000, 0.2, 10.0)[0]
+    assert len(judge_text(500, 0.2, 10.0)) == 2
+
+
+def test_text_that_was_hardly_read_needs_time_and_not_more_text() -> None:
+    (reason,) = judge_text(500, 0.0, 0.61)
+    assert reason == "The training text was read only 0.6 times: more time would help."
 
 
 def test_the_verdict_of_a_run_is_about_its_tests_if_there_are_any() -> None:

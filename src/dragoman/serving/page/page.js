@@ -12,7 +12,7 @@ const UNKNOWN = "unknown";
 const PAUSE = 250; // milliseconds without a key before a request
 const LOW_CONFIDENCE = 0.3;
 const PROBLEMS = {
-  empty: "the translation is empty",
+  empty: "there is no translation",
   "broken characters": "the translation contains characters that could not be shown",
   loop: "the translation repeats the same words",
   copied: "the translation is a copy of the text",

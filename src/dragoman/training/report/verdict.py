@@ -19,6 +19,7 @@ MIN_VALIDATIONS = 3  # for a trend
 FALLING = 0.03  # relative decrease of the validation loss in the last quarter of the steps
 RISING = 0.02  # relative increase of the validation loss after its minimum
 FEW_PAIRS = 10_000
+FEW_EPOCHS = 5  # in which a model learns little from the text that it has
 FORGOTTEN = 1.5  # points of chrF on old text
 MANY_PROBLEMS = 0.05  # of the training pairs
 
@@ -91,17 +92,20 @@ def _judge_forgetting(comparisons: Sequence[dict[str, Any]]) -> Iterator[str]:
             )
 
 
-def judge_text(pairs: int, left_out: float, by_teachers: bool = False) -> list[str]:
+def judge_text(pairs: int, left_out: float, epochs: float, by_teachers: bool = False) -> list[str]:
     """What limits a translator because of its training text.
 
     Args:
         pairs: The number of training pairs.
         left_out: The share of pairs that were left out because of problems.
+        epochs: How often the text was read.
         by_teachers: Whether finished translators made the pairs, in a part of the time.
     """
     reasons = []
-    if pairs < FEW_PAIRS:
-        remedy = "more text for the teachers to translate" if by_teachers else "more text"
+    if epochs < FEW_EPOCHS:
+        reasons.append(f"The training text was read only {epochs:.1f} times: more time would help.")
+    elif pairs < FEW_PAIRS:
+        remedy = "more text for the teachers to translate, and time for it," if by_teachers else "more text"
         reasons.append(
             f"The training text has only {counted(pairs, 'pair')}. With fewer than {FEW_PAIRS:,}, a model learns "
             f"phrases rather than sentences; {remedy} would help."
