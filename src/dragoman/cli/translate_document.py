@@ -80,7 +80,8 @@ def _warn_of_problems(faulty: Mapping[str, TranslatedSegment]) -> None:
     print(f"dragoman: warning: {counted(len(faulty), 'sentence')} with probable problems:", file=sys.stderr)
     for text, translated in islice(faulty.items(), _SHOWN):
         source, target = (shorten(each, _WIDTH, placeholder=" …") for each in (text, translated.text))
-        print(f"  {', '.join(_problems(translated))}: {source!r} became {target!r}", file=sys.stderr)
+        result = "stays as it is" if source == target else f"became {target!r}"
+        print(f"  {', '.join(_problems(translated))}: {source!r} {result}", file=sys.stderr)
     if len(faulty) > _SHOWN:
         print(f"  … and {len(faulty) - _SHOWN:,} more", file=sys.stderr)
 
