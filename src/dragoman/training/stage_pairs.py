@@ -115,10 +115,10 @@ class SyntheticCorpus:
         if late and 0 < share < 1:
             rest += f", and all of it needs {1 / share:.1f} times as many minutes"
         line.log(f"synthetic pairs, {self.name}: {made}{rest}")
-        if made.lines and not made.pairs:
-            line.log(f"warning: the {self.name} has no effect, because the teacher translates none of it well enough")
-        elif made.left_out.get(OTHER_LANGUAGE, 0) > made.lines / 2:
+        if made.left_out.get(OTHER_LANGUAGE, 0) > made.lines / 2:
             line.log(f"warning: most of the {self.name} is not in the source language of the teacher")
+        elif made.lines and not made.pairs:
+            line.log(f"warning: the {self.name} has no effect, because the teacher translates none of it well enough")
         return made
 
     def pairs(self) -> Iterator[Pair]:

@@ -38,7 +38,8 @@ async function translate({ id, text, language }) {
 
 /** Send the page the translation of all sentences that are translated. */
 function report(id, parts, isDone) {
-  const text = joinTranslations(parts, (sentence) => remembered.get(sentence)?.translation ?? "…");
+  const shown = (sentence) => (remembered.has(sentence) ? remembered.get(sentence).translation || sentence : "…");
+  const text = joinTranslations(parts, shown); // what the model leaves empty stays as it is
   const notes = parts.flatMap(({ sentence }) => remembered.get(sentence)?.problems.map((each) => [sentence, each]) ?? []);
   postMessage({ kind: "translation", id, text, notes, isDone });
 }
