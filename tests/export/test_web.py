@@ -192,6 +192,24 @@ def test_texts_much_longer_than_the_training_text_are_divided(browser: Any, site
         opened.close()
 
 
+def test_a_text_is_too_long_if_the_model_does_not_read_all_of_its_tokens(browser: Any, site: Path) -> None:
+    program = """
+      const { config, texts } = argument, { Tokenizer } = await import(new URL("tokenizer.js", location.href));
+      const tokenizer = new Tokenizer(await (await fetch("source.tokenizer.json")).json());
+      const { isTooLong } = new module.Translator(null, config, tokenizer, tokenizer);
+      return texts.map((text) => [isTooLong(text), tokenizer.encode(text).length >= config.max_length]);
+    """
+    config = json.loads((site / "config.json").read_text("utf-8")) | {"max_length": 16, "max_characters": None}
+    texts = ["x" * number for number in range(10, 20)]
+    with serve_directory(site) as address:
+        opened = browser.new_page()
+        opened.goto(f"{address}/config.json")
+        found = run_module(opened, "translator.js", program, {"config": config, "texts": texts})
+        opened.close()
+    assert [is_long for is_long, _ in found] == [expected for _, expected in found]
+    assert {expected for _, expected in found} == {True, False}
+
+
 @pytest.mark.parametrize("redirects", [("/index.html", "/"), ("/", "/index.html")])
 def test_a_server_that_redirects_the_index_does_not_break_the_second_visit(
     redirects: tuple[str, str], browser: Any, site: Path

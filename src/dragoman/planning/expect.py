@@ -12,9 +12,8 @@ from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.planning.speed import R_DROP_COST, MachineSpeed
 from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Model, Recipe
-from dragoman.training.report.verdict import FEW_PAIRS
+from dragoman.training.report.verdict import FEW_EPOCHS, FEW_PAIRS
 
-FEW_EPOCHS = 3.0  # fewer passes over the text leave a model undertrained
 MANY_EPOCHS = 60.0
 
 

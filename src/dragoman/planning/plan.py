@@ -24,7 +24,7 @@ from dragoman.planning.choose import (
     choose_settings,
     vocabulary_size,
 )
-from dragoman.planning.expect import FEW_EPOCHS, advise, count_parameters, describe_minutes, expect_training
+from dragoman.planning.expect import advise, count_parameters, describe_minutes, expect_training
 from dragoman.planning.old_text import choose_old_text
 from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.subwords import facts_with, measure_subwords
@@ -33,6 +33,7 @@ from dragoman.planning.write import recipe_text
 from dragoman.recipe import overridden, parse_recipe
 from dragoman.settings import CorpusReference, Data, Model, Recipe, WeightedCorpus
 from dragoman.system.progress import Log, no_log
+from dragoman.training.report.verdict import FEW_EPOCHS
 from dragoman.training.start import check_start_fits, check_start_languages
 
 ADAPTED = "-adapted"
@@ -228,8 +229,7 @@ def choose_size(facts: TextFacts, minutes: float | None, machine: MachineSpeed) 
     """
     if facts.pairs >= MANY_PAIRS:
         budget = _plan_budget(facts, LARGE_MODEL, minutes, machine)
-        in_time = minutes is not None or budget.expected_minutes <= MAX_MINUTES
-        if in_time and budget.epochs >= FEW_EPOCHS:
+        if budget.epochs >= FEW_EPOCHS and (minutes is not None or budget.expected_minutes <= MAX_MINUTES):
             return LARGE_MODEL, budget
     budget = _plan_budget(facts, SMALL_MODEL, minutes, machine)
     if budget.steps < FEW_STEPS and budget.epochs < NO_DROPOUT_EPOCHS:

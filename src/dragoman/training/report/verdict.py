@@ -19,7 +19,7 @@ MIN_VALIDATIONS = 3  # for a trend
 FALLING = 0.03  # relative decrease of the validation loss in the last quarter of the steps
 RISING = 0.02  # relative increase of the validation loss after its minimum
 FEW_PAIRS = 10_000
-FEW_EPOCHS = 5  # in which a model learns little from the text that it has
+FEW_EPOCHS = 3.0  # fewer passes over the text leave a model undertrained
 FORGOTTEN = 1.5  # points of chrF on old text
 MANY_PROBLEMS = 0.05  # of the training pairs
 
