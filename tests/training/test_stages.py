@@ -229,6 +229,33 @@ def test_text_is_not_needed_once_it_is_translated(make_staged: Any, mono: Path, 
     assert Bundle.load(run)
 
 
+@pytest.mark.parametrize("name", ["text/train-0.source", "text/validation.target", "synthetic/backtranslation.source"])
+def test_missing_text_of_an_unfinished_run_is_made_again(
+    name: str, make_staged: Any, mono: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
+    assert train(recipe, run)
+    before = (run / name).read_bytes()
+    (run / name).unlink()
+    shutil.rmtree(run / "bundle")
+    assert train(recipe, run, resume=True)
+    assert (run / name).read_bytes() == before
+    assert Bundle.load(run)
+
+
+@pytest.mark.parametrize("name", ["text/text.json", "synthetic/backtranslation.json", "sources.json", "pairs.json"])
+def test_a_damaged_record_says_how_to_continue(name: str, make_staged: Any, mono: Path, tmp_path: Path) -> None:
+    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
+    assert train(recipe, run)
+    shutil.rmtree(run / "bundle")
+    (run / name).write_text('{"pairs": ', "utf-8")
+    with pytest.raises(UserError, match=r"not valid JSON .*; delete it, and resume the run, which makes it again"):
+        train(recipe, run, resume=True)
+    (run / name).unlink()
+    assert train(recipe, run, resume=True)
+    assert Bundle.load(run)
+
+
 def test_other_settings_are_refused_when_resuming(make_staged: Any, mono: Path, tmp_path: Path) -> None:
     recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
     assert train(recipe, run)

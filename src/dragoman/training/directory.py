@@ -17,7 +17,7 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Data, Recipe
-from dragoman.system.files import read_json, write_json
+from dragoman.system.files import read_json, read_json_with, write_json
 from dragoman.system.leftovers import follow_links, is_leftover, remove_leftovers
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers, tokenizers_digest
 from dragoman.text.tokenizer import Tokenizer
@@ -153,7 +153,7 @@ def _refuse_other_pairs(path: Path, data: Dataset) -> None:
     """Check that the text is that with which the run was started; stores a digest of it if there is none."""
     pairs = {"training": len(data.train), "validation": len(data.validation), "sha256": _digest_of_text(data)}
     if path.is_file():
-        before = read_json(path)
+        before = read_record(path)
         changed = [name for name, value in pairs.items() if name in before and before[name] != value]
         if changed:
             numbers = [
@@ -167,6 +167,23 @@ def _refuse_other_pairs(path: Path, data: Dataset) -> None:
                 f"started{what}; restore the text and the version, or start another run"
             )
     write_json(path, pairs)
+
+
+def read_record(path: Path, keys: set[str] | None = None) -> dict[str, Any]:
+    """The JSON object in a file that dragoman made for a run, and can make again.
+
+    Args:
+        path: The file.
+        keys: The keys that it must have; None for any.
+
+    Raises:
+        UserError: It is damaged, or another version of dragoman has written it.
+    """
+    try:
+        read_json(path)
+    except UserError as error:
+        raise UserError(f"{error}; delete it, and resume the run, which makes it again") from None
+    return read_json(path) if keys is None else read_json_with(path, keys)
 
 
 def _digest_of_text(data: Dataset) -> str:

@@ -19,9 +19,10 @@ from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
 from dragoman.synthesis.block import BlockMaker, PairBlock
 from dragoman.synthesis.write import Synthesized, write_synthetic
 from dragoman.system.build_cache import digest
-from dragoman.system.files import read_json_with, write_json
+from dragoman.system.files import write_json
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.unfinished import delete_unfinished
+from dragoman.training.directory import read_record
 from dragoman.training.stage_teachers import RunTeachers
 from dragoman.training.stage_text import SIDES, file_pair
 
@@ -82,10 +83,15 @@ class SyntheticCorpus:
 
     @property
     def result(self) -> Synthesized | None:
-        """The numbers of the corpus, or None if it is not complete; UserError if another version has written them."""
+        """The numbers of the corpus, or None if it is not complete.
+
+        Raises:
+            UserError: The file with the numbers is damaged, or another version of dragoman has written it.
+        """
         if not self._facts.is_file():
             return None
-        return Synthesized(**read_json_with(self._facts, {each.name for each in fields(Synthesized)}))
+        result = Synthesized(**read_record(self._facts, {each.name for each in fields(Synthesized)}))
+        return result if not result.pairs or all(map(Path.is_file, self._sides)) else None
 
     @property
     def reference(self) -> WeightedCorpus:
@@ -102,8 +108,8 @@ class SyntheticCorpus:
         """
         count = sum(1 for _ in self.read())
         meter = Meter(line.update, f"translating the {self.name}", count, limit)
-        for side in SIDES:  # of a process that was killed between the last two files
-            Path(f"{self.path}.{side}").unlink(missing_ok=True)
+        for path in self._sides:  # of a process that was killed between the last two files
+            path.unlink(missing_ok=True)
         maker = self.open_maker()
         check()
         made = write_synthetic(self.pairs(), maker, self.output, SIDES, meter, limit)
@@ -130,6 +136,10 @@ class SyntheticCorpus:
     def output(self) -> str:
         """The pattern of the two files."""
         return f"{self.path}.{{lang}}"
+
+    @property
+    def _sides(self) -> list[Path]:
+        return [Path(f"{self.path}.{side}") for side in SIDES]
 
     @property
     def _facts(self) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,15 @@ from dragoman.doctor.input.source_language import SourceLanguage
 from dragoman.doctor.input.training_text import describe_text
 from dragoman.settings import Data, FilePair, Recipe, WeightedCorpus
 from dragoman.synthesis.pair_checks import require_language
-from dragoman.system.files import atomic_directory, read_json_with, write_json
+from dragoman.system.files import atomic_directory, write_json
 from dragoman.system.progress import ProgressLine
-from dragoman.training.directory import LEFT_OUT_FILE
+from dragoman.training.directory import LEFT_OUT_FILE, read_record
 
 SIDES: Languages = ("source", "target")
 """Suffixes of the files, in place of languages, which may be the same."""
 TEXT_DIRECTORY = "text"
 FACTS = "text.json"
+FACT_KEYS = ("kinds", "pairs", "cleaning", "left_out_share")
 VALIDATION_TEXT = "validation"
 COMPARED_PAIRS = 5000
 """How many pairs show which language monolingual text must be in."""
@@ -60,9 +61,17 @@ class StageText:
     left_out_share: float
 
     @classmethod
-    def read(cls, directory: Path) -> StageText:
-        """The text in a directory; UserError if another version of dragoman has written it."""
-        return cls(directory, **read_json_with(directory / FACTS, {"kinds", "pairs", "cleaning", "left_out_share"}))
+    def find(cls, directory: Path) -> StageText | None:
+        """The text in a directory, or None if there is none, or a file of it is missing.
+
+        Raises:
+            UserError: The description of the text is damaged, or another version of dragoman has written it.
+        """
+        if not (directory / FACTS).is_file():
+            return None
+        text = cls(directory, **read_record(directory / FACTS, set(FACT_KEYS)))
+        names = [VALIDATION_TEXT, *(f"train-{number}" for number in range(len(text.kinds)))]
+        return text if all((directory / f"{name}.{side}").is_file() for name in names for side in SIDES) else None
 
     def data(self, recipe: Recipe) -> Data:
         """The section `data` of a recipe, with the corpora in the directory."""
@@ -82,18 +91,17 @@ def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, l
     Raises:
         UserError: A corpus is missing or broken, or no pair is left to train on.
     """
-    if (directory / FACTS).is_file():
+    if text := StageText.find(directory):
         line.log(
             f"training and validation text: the copy in {directory}; changes to their files since the start of the run "
             "do not count"
         )
-    else:
-        with atomic_directory(directory) as new:
-            _copy(recipe, data_directory, new, line)
-    return StageText.read(directory)
+        return text
+    with atomic_directory(directory) as new:
+        return replace(_copy(recipe, data_directory, new, line), directory=directory)
 
 
-def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: ProgressLine) -> None:
+def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: ProgressLine) -> StageText:
     data, cleaned = clean_data(recipe.data, data_directory, line.log)
     if cleaned:
         for text in (str(cleaned), *cleaned.warnings):
@@ -111,13 +119,15 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
         same = (pair for pair in split.training if (pair.weight, pair.tagged) == kind)
         written.append(write_corpus(same, f"{directory}/train-{number}.{{lang}}", SIDES)[0])
     write_corpus(validation, f"{directory}/{VALIDATION_TEXT}.{{lang}}", SIDES)
-    facts = {
-        "kinds": [{"weight": weight, "tagged": tagged} for weight, tagged in kinds],
-        "pairs": written,
-        "cleaning": str(cleaned) if cleaned else None,
-        "left_out_share": cleaned.left_out_share if cleaned else 0.0,
-    }
-    write_json(directory / FACTS, facts)
+    copied = StageText(
+        directory,
+        kinds=[{"weight": weight, "tagged": tagged} for weight, tagged in kinds],
+        pairs=written,
+        cleaning=str(cleaned) if cleaned else None,
+        left_out_share=cleaned.left_out_share if cleaned else 0.0,
+    )
+    write_json(directory / FACTS, {key: getattr(copied, key) for key in FACT_KEYS})
+    return copied
 
 
 def check_mono_language(recipe: Recipe, text: StageText) -> None:

@@ -30,7 +30,7 @@ from dragoman.training.stage_recipes import (
     teacher_recipe,
 )
 from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.stage_text import FACTS, TEXT_DIRECTORY, StageText, check_mono_language, collect_text
+from dragoman.training.stage_text import TEXT_DIRECTORY, StageText, check_mono_language, collect_text
 from dragoman.training.start import changed_teachers, check_sources, missing_sources, open_start, record_start
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 
@@ -190,9 +190,10 @@ class Stages:
 
     def _is_translated(self) -> bool:
         """Whether all synthetic corpora are complete, so that their sources are not needed any more."""
-        if not (self._text / FACTS).is_file():
+        text = StageText.find(self._text)
+        if text is None:
             return False
-        corpora = self._corpora(StageText.read(self._text).data(self.recipe))
+        corpora = self._corpora(text.data(self.recipe))
         return all(corpus.result is not None for corpus in corpora)
 
     @property

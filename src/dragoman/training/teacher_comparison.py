@@ -110,7 +110,9 @@ def _compared_text(recipe: Recipe, run: Path, data_directory: Path | None) -> tu
     if first := recipe.data.test[:1]:
         tests = read_tests(recipe.data.model_copy(update={"test": first}), data_directory)
         return next(iter(tests.items()))
-    data = StageText.read(run / TEXT_DIRECTORY).data(recipe)
+    if (text := StageText.find(run / TEXT_DIRECTORY)) is None:
+        raise UserError(f"{run / TEXT_DIRECTORY}: missing or incomplete")
+    data = text.data(recipe)
     return VALIDATION_NAME, read_pairs(data.validation, data, data_directory)
 
 
