@@ -35,14 +35,17 @@ CHANGES = {
     "no_repeat_ngram": 2,
     "max_length_ratio": 1.5,
     "max_length_offset": 3,
+    "neighbors": "multi30k:train",
     "shortlist": True,
 }
+NEIGHBOR_CHANGES = {"neighbor_weight": 0.3}
 SAMPLING_CHANGES = {"top_k": 7, "top_p": 0.5, "seed": 9}
 
 
 def test_every_setting_with_an_effect_is_described() -> None:
-    assert {*CHANGES, *SAMPLING_CHANGES, *WITHOUT_EFFECT} == set(Decoding.model_fields)
-    for usual, changes in ((Decoding(), CHANGES), (Decoding(sampling=True), SAMPLING_CHANGES)):
+    assert {*CHANGES, *SAMPLING_CHANGES, *NEIGHBOR_CHANGES, *WITHOUT_EFFECT} == set(Decoding.model_fields)
+    with_neighbors = Decoding(neighbors="multi30k:train"), NEIGHBOR_CHANGES
+    for usual, changes in ((Decoding(), CHANGES), (Decoding(sampling=True), SAMPLING_CHANGES), with_neighbors):
         for name, value in changes.items():
             changed = usual.model_copy(update={name: value})
             assert describe_decoding(changed) != describe_decoding(usual), name

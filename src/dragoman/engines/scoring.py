@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from dragoman.bundle import Bundle
-from dragoman.dataset.batch import Batch, make_batch
+from dragoman.dataset.batch import make_batch
 from dragoman.dataset.buckets import split_into_batches
 from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.engines.protocol import Ids
@@ -33,6 +36,42 @@ class TargetScores(NamedTuple):
     predictions: list[int]
 
 
+@dataclass(frozen=True)
+class TargetStates:
+    """The decoder's outputs for the targets of a batch, without those for padding.
+
+    Shapes: `indices` (sentences,), of the pairs; `states` (tokens, d_model); `tokens` (tokens,), the token or eos that
+    follows each; `lengths`, the number of tokens of each target, eos included.
+    """
+
+    indices: list[int]
+    states: Tensor
+    tokens: Tensor
+    lengths: list[int]
+
+
+@torch.inference_mode()
+def target_states(
+    model: Transformer, bundle: Bundle, pairs: PairStore, indices: NDArray[np.integer[Any]]
+) -> Iterator[TargetStates]:
+    """What a model computes for given translations, in batches of similar length.
+
+    Args:
+        model: The model.
+        bundle: Its vocabularies.
+        pairs: Sources and translations.
+        indices: Those to use, (sentences,).
+    """
+    source, target = bundle.source.vocabulary, bundle.target.vocabulary
+    lengths = pairs.source.lengths + 1, pairs.target.lengths + 1
+    order = indices[np.lexsort([each[indices] for each in lengths])]
+    for chosen in split_into_batches(*lengths, order, BATCH_TOKENS):
+        batch = make_batch(pairs, chosen, source, target).to(model.target_embedding.weight.device)
+        real = batch.target_output != target.pad  # (batch, target)
+        states = model.hidden(batch.source, batch.target_input)[real]
+        yield TargetStates(chosen.tolist(), states, batch.target_output[real], real.sum(dim=1).tolist())
+
+
 @torch.inference_mode()
 def score_targets(
     model: Transformer, bundle: Bundle, sources: Sequence[Ids], targets: Sequence[Ids]
@@ -45,24 +84,18 @@ def score_targets(
         sources: Ids of each source, no longer than the model's limit.
         targets: Ids of the target of each source.
     """
-    source, target = bundle.source.vocabulary, bundle.target.vocabulary
     pairs = PairStore(IdStore.of(map(list, sources)), IdStore.of(map(list, targets)))
-    lengths = pairs.source.lengths + 1, pairs.target.lengths + 1
     scores: dict[int, TargetScores] = {}
-    for indices in split_into_batches(*lengths, np.lexsort(lengths), BATCH_TOKENS):
-        batch = make_batch(pairs, indices, source, target).to(model.target_embedding.weight.device)
-        scores.update(zip(indices.tolist(), _score_batch(model, batch, target.pad), strict=True))
+    for batch in target_states(model, bundle, pairs, np.arange(len(pairs))):
+        scores.update(zip(batch.indices, _score_batch(model, batch), strict=True))
     return [scores[index] for index in range(len(sources))]
 
 
-def _score_batch(model: Transformer, batch: Batch, pad: int) -> Iterator[TargetScores]:
-    real = batch.target_output != pad  # (batch, target)
-    hidden = model.hidden(batch.source, batch.target_input)[real]  # (tokens, d_model)
+def _score_batch(model: Transformer, batch: TargetStates) -> Iterator[TargetScores]:
     values, predictions = [], []
-    for some, ids in zip(*(torch.split(each, LOGIT_ROWS) for each in (hidden, batch.target_output[real])), strict=True):
+    for some, ids in zip(*(torch.split(each, LOGIT_ROWS) for each in (batch.states, batch.tokens)), strict=True):
         logits = model.output(some).float()  # (rows, vocabulary)
         values.append(log_probabilities(logits, ids[:, None])[:, 0])
         predictions.append(logits.argmax(dim=-1))
-    lengths = real.sum(dim=1).tolist()
-    sentences = zip(*(torch.split(torch.cat(each), lengths) for each in (values, predictions)), strict=True)
+    sentences = zip(*(torch.split(torch.cat(each), batch.lengths) for each in (values, predictions)), strict=True)
     return (TargetScores(one.tolist(), predictions.tolist()) for one, predictions in sentences)

@@ -32,8 +32,15 @@ def _lengths_are_possible(decoding: Decoding) -> str | None:
     return f"{limits}, which includes the end of the sentence" if impossible else None
 
 
-PLAIN_SEARCH: dict[str, Any] = {"sampling": False, "top_k": None, "top_p": None, "mbr_samples": 0, "shortlist": False}
-"""Turns off sampling, minimum Bayes risk decoding, and the shortlist, which only bundles have."""
+PLAIN_SEARCH: dict[str, Any] = {
+    "sampling": False,
+    "top_k": None,
+    "top_p": None,
+    "mbr_samples": 0,
+    "shortlist": False,
+    "neighbors": None,
+}
+"""Turns off sampling, minimum Bayes risk decoding, and what only bundles have: the shortlist and neighbors."""
 
 
 class Decoding(Settings):
@@ -66,6 +73,20 @@ class Decoding(Settings):
         le=10_000,
         description="Minimum Bayes risk: draw this many samples of each translation, and return the one most similar "
         "to the others by chrF (Eikema and Aziz 2020); 0 disables it.",
+    )
+    neighbors: str | None = Field(
+        None,
+        min_length=1,
+        description="Corpus, such as the training text: the next token is also predicted from similar contexts in "
+        "it. This improves translations, most of all of text that repeats itself, but takes about three times as long "
+        "(Khandelwal et al. 2021).",
+    )
+    neighbor_weight: float = advanced(
+        0.5,
+        ge=0,
+        lt=1,
+        description="The share of neighbors in the probability of the next token if the corpus contains the context "
+        "itself; less similar neighbors have a smaller share. Text that repeats itself profits from 0.7 to 0.9.",
     )
     min_length: int = advanced(
         0,

@@ -6,19 +6,32 @@ from typing import Any
 
 from dragoman import __version__
 from dragoman.bundle import Bundle
+from dragoman.corpus.corpus import find_corpora
+from dragoman.dataset.pairs import CorpusPairs
 from dragoman.settings import Decoding
 from dragoman.system.build_cache import digest
 from dragoman.translator import Translator
 
 
 def identify_translator(translator: Translator) -> dict[str, Any]:
-    """The program, the bundle that was read, the settings of the search, and the engine with its data type."""
+    """The program, the bundle that was read, the settings of the search, and the engine with its data type.
+
+    Of the corpus of `decoding.neighbors`, the files count.
+    """
     return {
         "dragoman": __version__,
         "bundle": identify_bundle(translator.bundle),
         "decoding": identify_search(translator.decoding),
         "engine": [translator.engine.name, translator.engine.weight_type],
+        "neighbors": _identify_neighbors(translator),
     }
+
+
+def _identify_neighbors(translator: Translator) -> list[Any]:
+    reference, (source, target) = translator.decoding.neighbors, translator.bundle.recipe.data.languages
+    if reference is None:
+        return []
+    return CorpusPairs(find_corpora([reference], source_language=source, target_language=target)).fingerprint
 
 
 def identify_bundle(bundle: Bundle) -> str:

@@ -34,7 +34,7 @@ class PrepackedDecoder:
             )
             for layer in model.decoder_layers
         ]
-        self.output = linear(model.output.weight, model.output.bias)
+        self.linear = linear(model.output.weight, model.output.bias)
         self.embedding = model.target_embedding.weight.detach()
         zeros = torch.zeros(1, model.settings.max_length, model.settings.d_model)
         positions = torch.arange(model.settings.max_length)
@@ -59,6 +59,17 @@ class PrepackedDecoder:
 
     def step(self, tokens: Tensor, cache: SlotCache) -> Tensor:
         """Feed one token to every row, (rows,); returns the logits of the next token, (rows, target vocabulary)."""
+        return self.linear(self._padded_hidden(tokens, cache))[: len(tokens)]
+
+    def step_hidden(self, tokens: Tensor, cache: SlotCache) -> Tensor:
+        """The decoder's output for one more token of every row, (rows, d_model)."""
+        return self._padded_hidden(tokens, cache)[: len(tokens)]
+
+    def output(self, hidden: Tensor) -> Tensor:
+        """The logits of outputs of the decoder, (rows, target vocabulary) for (rows, d_model)."""
+        return self.linear(pad_rows(hidden))[: len(hidden)]
+
+    def _padded_hidden(self, tokens: Tensor, cache: SlotCache) -> Tensor:
         scale, position = math.sqrt(self.embedding.shape[1]), cache.length
         cache.advance()
         x = pad_rows(F.embedding(tokens, self.embedding).mul_(scale).add_(self.positions[position]))
@@ -66,7 +77,8 @@ class PrepackedDecoder:
         for layer, (attention, memory_attention, feed_forward) in enumerate(self.decoder):
             x = attention.step(x, cache, layer, rotation)
             x = feed_forward(memory_attention.step(x, cache, layer))
-        return self.output(self.model.decoder_norm(x))[: len(tokens)]
+        hidden: Tensor = self.model.decoder_norm(x)
+        return hidden
 
     def _padding_bias(self, source: Tensor) -> Tensor | None:
         """The bias added to the scores of source tokens, (sentences * heads, 1, keys); None without padding."""

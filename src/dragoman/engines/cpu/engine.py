@@ -11,6 +11,7 @@ import torch
 from dragoman.engines.cpu.decoder import PrepackedDecoder
 from dragoman.engines.cpu.int8 import Int8Linear
 from dragoman.engines.cpu.linear import PrepackedLinear
+from dragoman.engines.nearest_neighbors.decoder import with_neighbors
 from dragoman.engines.protocol import EngineRequest, Ids
 from dragoman.engines.scoring import score_targets
 from dragoman.engines.step_engine import StepEngine
@@ -46,7 +47,7 @@ def open_engine(request: EngineRequest) -> StepEngine:
 
     request = _without_slow_int8(request)
     decoder = PrepackedDecoder(model, Int8Linear if request.weight_type == "int8" else PrepackedLinear)
-    return StepEngine("cpu", decoder, request, request.max_length, score)
+    return StepEngine("cpu", with_neighbors(decoder, request), request, request.max_length, score)
 
 
 def _without_slow_int8(request: EngineRequest) -> EngineRequest:

@@ -35,6 +35,7 @@ def unsupported(request: EngineRequest) -> list[str]:
         "decoding.sampling = true": decoding.sampling,
         f"decoding.temperature = {decoding.temperature:g}": decoding.temperature != 1.0,
         "decoding.cache = false": not decoding.cache,
+        "decoding.neighbors": decoding.neighbors is not None,
         f"decoding.min_length = {decoding.min_length}": decoding.min_length > 0,
         f"decoding.no_repeat_ngram = {decoding.no_repeat_ngram}": decoding.no_repeat_ngram > 0,
         f"decoding.mbr_samples = {decoding.mbr_samples}": decoding.mbr_samples > 0,

@@ -7,6 +7,7 @@ from functools import cache
 
 import torch
 
+from dragoman.engines.nearest_neighbors.decoder import with_neighbors
 from dragoman.engines.protocol import EngineRequest, Ids
 from dragoman.engines.scoring import score_targets
 from dragoman.engines.step_engine import StepEngine
@@ -23,6 +24,7 @@ def unsupported(request: EngineRequest) -> list[str]:
     reasons = {
         f"--compute-type {weights}": weights not in ("float32", "bfloat16"),
         f"--compute-type bfloat16 on the device {request.device}": weights == "bfloat16" and not on_gpu,
+        "decoding.neighbors without decoding.cache": bool(request.decoding.neighbors) and not request.decoding.cache,
     }
     return [reason for reason, met in reasons.items() if met]
 
@@ -45,4 +47,6 @@ def open_engine(request: EngineRequest) -> StepEngine:
 def _decoder(model: Transformer, request: EngineRequest) -> Decoder:
     if not request.decoding.cache:
         return PrefixDecoder(model)
+    if request.decoding.neighbors:
+        return with_neighbors(model, request)
     return PreallocatedDecoder(model) if supports_unpadded(model) else model

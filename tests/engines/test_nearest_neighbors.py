@@ -1,0 +1,184 @@
+"""The nearest neighbors of a context in a corpus predict its next token."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+from random_bundles import make_bundle, sentences
+from torch import Tensor
+
+import dragoman
+from dragoman.bundle import Bundle
+from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.engines import EngineRequest, choose
+from dragoman.engines.nearest_neighbors.build import open_index
+from dragoman.engines.nearest_neighbors.index import NEIGHBORS, RANGE, TEMPERATURE, NeighborIndex
+from dragoman.engines.scoring import target_states
+from dragoman.errors import UserError
+from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+faiss = pytest.importorskip("faiss")
+
+PAIRS = [("Ein Hund läuft.", "Three green birds sing"), ("Zwei Frauen lesen ein Buch.", "A red dog is old")]
+"""No model was trained to translate so."""
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> str:
+    """A corpus with translations that no model was trained for."""
+    path = tmp_path / "wrong.tsv"
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in PAIRS), "utf-8")
+    return str(path)
+
+
+def states_of(bundle: Bundle, pairs: list[tuple[str, str]]) -> tuple[Tensor, Tensor]:
+    """What the decoder computes for pairs, and the tokens that follow."""
+    sources, targets = (
+        IdStore.of(tokenizer.encode([pair[side] for pair in pairs]))
+        for side, tokenizer in enumerate((bundle.source, bundle.target))
+    )
+    batches = list(target_states(bundle.model, bundle, PairStore(sources, targets), np.arange(len(pairs))))
+    return torch.cat([batch.states for batch in batches]), torch.cat([batch.tokens for batch in batches])
+
+
+def make_index(states: Tensor, tokens: Tensor, spec: str = "Flat") -> NeighborIndex:
+    contexts = faiss.index_factory(states.shape[1], f"IVF1,{spec}")
+    contexts.train(states.numpy())
+    contexts.add(states.numpy())
+    return NeighborIndex(contexts, tokens, distance=3.0)
+
+
+def test_mixed_probabilities_are_those_of_the_formula() -> None:
+    generator = torch.Generator().manual_seed(1)
+    states, tokens = torch.randn(200, 8, generator=generator), torch.randint(5, (200,), generator=generator)
+    queries, logits = torch.randn(7, 8, generator=generator), torch.randn(7, 9, generator=generator)
+    distances = torch.cdist(queries, states) ** 2
+    expected = torch.zeros(7, 9)
+    for row in range(7):
+        nearest = distances[row].argsort()[:NEIGHBORS]
+        votes = torch.softmax(-distances[row, nearest] / (TEMPERATURE * 3.0), dim=0)
+        for token, vote in zip(tokens[nearest], votes, strict=True):
+            expected[row, token] += vote
+    share = 0.9 * torch.exp(distances.amin(dim=1, keepdim=True) / (-RANGE * 3.0))
+    expected = (1 - share) * logits.softmax(dim=-1) + share * expected
+    mixed = make_index(states, tokens).mix(logits, queries, 0.9).exp()
+    torch.testing.assert_close(mixed, expected)
+    torch.testing.assert_close(mixed.sum(dim=-1), torch.ones(7))
+
+
+def test_fewer_contexts_than_neighbors() -> None:
+    states, tokens = torch.eye(3, 8), torch.tensor([0, 2, 2])
+    mixed = make_index(states, tokens).mix(torch.zeros(3, 4), states, 0.5)
+    torch.testing.assert_close(mixed.exp().sum(dim=-1), torch.ones(3))
+
+
+def test_the_index_contains_what_the_decoder_computes(translator: dragoman.Translator, wrong: str) -> None:
+    bundle = translator.bundle
+    index = open_index(bundle, wrong)
+    states, tokens = states_of(bundle, PAIRS)
+    distances, found = index.find(states, 1)
+    assert (distances[:, 0] < 0.1 * index.distance).all(), "numbers of 8 bits are nearly the same"
+    assert torch.equal(index.tokens[found[:, 0]], tokens)
+
+
+@pytest.mark.parametrize(
+    "engine", ["torch", pytest.param("cpu", marks=pytest.mark.skipif(not HAS_ONEDNN_LINEAR, reason="no AVX-512"))]
+)
+def test_a_corpus_decides_translations_without_training(engine: str, finished_run: Path, wrong: str) -> None:
+    translator = dragoman.load(finished_run, engine=engine, neighbors=wrong, neighbor_weight=0.99, beam_size=1)
+    assert [each.text for each in translator(source for source, _ in PAIRS)] == [target for _, target in PAIRS]
+    assert translator(PAIRS[0][0]).text == PAIRS[0][1]
+
+
+def test_without_weight_neighbors_change_nothing(finished_run: Path, wrong: str) -> None:
+    plain, weightless = (dragoman.load(finished_run, neighbors=each, neighbor_weight=0.0) for each in (None, wrong))
+    for one, other in zip(plain(sentences()), weightless(sentences()), strict=True):
+        assert one.text == other.text
+
+
+def test_bundles_in_memory_and_ensembles_have_neighbors(wrong: str) -> None:
+    bundles = [make_bundle(), make_bundle(model__heads=2)]
+    decoding = {"neighbors": wrong, "neighbor_weight": 0.99, "beam_size": 1}
+    for ensemble in ([], bundles[1:]):
+        translator = dragoman.Translator(bundles[0], decoding, ensemble=ensemble)
+        assert translator(PAIRS[1][0]).text == PAIRS[1][1]
+
+
+def test_an_index_is_built_once_for_the_text(
+    finished_run: Path, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = Bundle.load(finished_run)
+    open_index(bundle, wrong)
+    built = sorted((tmp_path / "cache").glob("dragoman/neighbors/index-*"))
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.engines.nearest_neighbors.build._build", None)
+        open_index(bundle, wrong)
+    Path(wrong).write_text("Ein Hund läuft.\tAnother text\n", "utf-8")
+    assert len(open_index(bundle, wrong).tokens) < 12
+    assert len(built) == 1 < len(list((tmp_path / "cache").glob("dragoman/neighbors/index-*")))
+
+
+def test_the_command_says_how_it_translated(finished_run: Path, corpus: Path, wrong: str, command: Command) -> None:
+    files = ("--source", corpus / "test.de", "--reference", corpus / "test.en")
+    outcome = command("evaluate", finished_run, *files, "--set", f"decoding.neighbors={wrong}")
+    assert outcome.code == 0
+    assert f"neighbors in {wrong} with weight 0.5; translated by" in outcome.out
+    assert command(
+        "translate", finished_run, "Hund", "--set", f"decoding.neighbors={wrong}", "--engine", "ctranslate2"
+    ).error
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "no such file"), ("Hund\t\n", "only empty lines")],
+)
+def test_errors_name_the_corpus(content: str | None, message: str, finished_run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "text.tsv"
+    if content is not None:
+        path.write_text(content, "utf-8")
+    with pytest.raises(UserError, match=f"{path.name}.*{message}"):
+        dragoman.load(finished_run, neighbors=str(path))
+
+
+def test_large_corpora_are_refused(finished_run: Path, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.engines.nearest_neighbors.build.MAX_CONTEXTS", 10)
+    with pytest.raises(UserError, match=r"has \d+ target tokens; choose a corpus with at most 10"):
+        dragoman.load(finished_run, neighbors=wrong)
+
+
+def test_the_package_is_named_if_it_is_missing(finished_run: Path, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.engines.nearest_neighbors.build.find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"decoding\.neighbors needs the package faiss: pip install '\.\[neighbors\]'"):
+        dragoman.load(finished_run, neighbors=wrong)
+
+
+def test_engines_that_have_no_neighbors_say_so(finished_run: Path, wrong: str) -> None:
+    bundle = Bundle.load(finished_run)
+    decoding = bundle.recipe.decoding.model_copy(update={"neighbors": wrong})
+    choice = choose(EngineRequest(bundle, decoding, path=finished_run / "bundle"))
+    assert "decoding.neighbors" in choice.rejected["ctranslate2"]
+    slow = decoding.model_copy(update={"cache": False})
+    with pytest.raises(UserError, match=r"torch does not support decoding\.neighbors without decoding\.cache"):
+        choose(EngineRequest(bundle, slow))
+
+
+def test_a_forked_process_searches_the_index(finished_run: Path, wrong: str) -> None:
+    translator = dragoman.load(finished_run, neighbors=wrong, neighbor_weight=0.99)
+    expected = translator(PAIRS[0][0]).text
+    process = os.fork()
+    if not process:
+        os._exit(translator(PAIRS[0][0]).text != expected)
+    assert os.waitpid(process, 0)[1] == 0
