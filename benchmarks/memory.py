@@ -5,6 +5,7 @@ is not in the memory; the last lines state them by the similarity of the best ma
 
 python benchmarks/memory.py --minutes 20 --split dev
 python benchmarks/memory.py --minutes 20 --split test --seed 2 --runs runs
+python benchmarks/memory.py --minutes 20 --variants plain --neighbors 0.5 0.9
 python benchmarks/memory.py --speed 1000000
 """
 
@@ -40,6 +41,9 @@ def main() -> None:
     parser.add_argument("--split", default="dev", choices=["dev", "test"])
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=list(VARIANTS))
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="runs that are finished are not repeated")
+    parser.add_argument(
+        "--neighbors", type=float, nargs="+", default=[], metavar="WEIGHT", help="also translate with nearest neighbors"
+    )
     parser.add_argument("--start-from", metavar="BUNDLE")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="settings")
     parser.add_argument("--speed", type=int, metavar="PAIRS", help="only measure how long it takes to find matches")
@@ -65,6 +69,10 @@ def main() -> None:
             found = translate(dragoman.TextTranslator(translator, memory=memory), unknown)
             show(f"{name}, with the memory", found, unknown)
             show_bands(plain, found, unknown)
+        for weight in arguments.neighbors:
+            translator = dragoman.load(run, neighbors=f"{arguments.corpus}:train", neighbor_weight=weight)
+            found = translate(dragoman.TextTranslator(translator), unknown)
+            show(f"{name}, neighbors with weight {weight:g}", found, unknown)
 
 
 def read(reference: str) -> list[Pair]:
