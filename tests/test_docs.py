@@ -114,7 +114,9 @@ def test_commands_parse(command: Block) -> None:
         elif name == "info" and parameters["path"].suffix == ".toml":
             find_recipe(parameters["path"], overrides)
         elif name == "serve":
-            load_serving(None, overrides)
+            decoding = [each for each in overrides if each.startswith("decoding.")]
+            load_serving(None, [each for each in overrides if each not in decoding])
+            load_recipe(Path("quickstart"), decoding)
         else:
             assert name == "distill" or all(override.startswith("decoding.") for override in overrides)
             load_recipe(Path("quickstart"), overrides)
