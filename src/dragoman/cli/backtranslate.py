@@ -168,7 +168,7 @@ def _write(
     data = maker.translator.bundle.recipe.data
     pairs: Iterator[Pair] = (Pair("", line) for line in lines)
     with ProgressLine("backtranslate", quiet=output is None and sys.stdout.isatty()) as line:
-        meter = Meter(line.update, "translating", total)
+        meter = Meter(line.update, "translating", total, unit="lines")
         meter.advance(0)  # the first block may take a minute
         written = _print(maker, pairs, meter) if output is None else _write_file(maker, pairs, meter, output, line.log)
         if not written.pairs and not is_part:

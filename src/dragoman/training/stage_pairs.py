@@ -107,7 +107,7 @@ class SyntheticCorpus:
             check: Raises UserError if the sources of the run were changed, see `check_sources`.
         """
         count = sum(1 for _ in self.read())
-        meter = Meter(line.update, f"translating the {self.name}", count, limit)
+        meter = Meter(line.update, f"translating the {self.name}", count, limit, unit="lines")
         for path in self._sides:  # of a process that was killed between the last two files
             path.unlink(missing_ok=True)
         maker = self.open_maker()

@@ -84,13 +84,17 @@ def compare_with_teachers(
     ratio = statistics.median(greedy.seconds) / statistics.median(new.seconds)
     sizes = ", ".join(f"{size:.1f} MB in {kind}" for kind, size in sizes_on_disk(student.paths[0]).items())
     tests = paired_tests(teacher.texts, new.texts, references)
-    verdict = " ".join(describe_significance(tests, "the teacher", "this translator"))
+    paths = " and ".join(map(str, teachers.paths))
+    one = len(teachers.paths) == 1
+    who = "the teacher" if one else "the ensemble of its teachers"
+    verdict = " ".join(describe_significance(tests, who, "this translator"))
     sentences = [
         f"On {counted(len(pairs), 'sentence')} of {text} and {counted(usable_cores(), 'core')}, this translator is "
-        f"{ratio:.1f} times as fast as the teacher with greedy search. It takes {sizes} on disk.",
-        f"The teacher is {' with '.join(map(str, teachers.paths))}. {verdict}",
+        f"{ratio:.1f} times as fast as {who} with greedy search. It takes {sizes} on disk.",
+        f"{f'The teacher is {paths}' if one else f'The teachers are {paths}'}. {verdict}",
         f"BLEU: {corpus_scores(new.texts, references)['bleu_signature']}",
     ]
-    names = ("Teacher", "Teacher", "This translator")
+    teacher_name = "Teacher" if one else "Ensemble of teachers"
+    names = (teacher_name, teacher_name, "This translator")
     rows = [[name, *each.columns(references)] for name, each in zip(names, compared, strict=True)]
     return StudentCard(rows, sentences)
