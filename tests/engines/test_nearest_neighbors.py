@@ -21,9 +21,10 @@ from dragoman.engines.nearest_neighbors.index import NEIGHBORS, RANGE, TEMPERATU
 from dragoman.engines.scoring import target_states
 from dragoman.errors import UserError
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
+from dragoman.training.run import train
 
 if TYPE_CHECKING:
-    from conftest import Command
+    from conftest import Command, RecipeMaker
 
 faiss = pytest.importorskip("faiss")
 
@@ -79,6 +80,13 @@ def test_mixed_probabilities_are_those_of_the_formula() -> None:
     torch.testing.assert_close(mixed.sum(dim=-1), torch.ones(7))
 
 
+def test_distant_neighbors_change_nothing() -> None:
+    generator = torch.Generator().manual_seed(1)
+    states, tokens = torch.randn(200, 8, generator=generator), torch.randint(5, (200,), generator=generator)
+    queries, logits = 20 + torch.randn(7, 8, generator=generator), torch.randn(7, 9, generator=generator)
+    torch.testing.assert_close(make_index(states, tokens).mix(logits, queries, 0.99), logits.log_softmax(dim=-1))
+
+
 def test_fewer_contexts_than_neighbors() -> None:
     states, tokens = torch.eye(3, 8), torch.tensor([0, 2, 2])
     mixed = make_index(states, tokens).mix(torch.zeros(3, 4), states, 0.5)
@@ -103,10 +111,45 @@ def test_a_corpus_decides_translations_without_training(engine: str, finished_ru
     assert translator(PAIRS[0][0]).text == PAIRS[0][1]
 
 
-def test_without_weight_neighbors_change_nothing(finished_run: Path, wrong: str) -> None:
-    plain, weightless = (dragoman.load(finished_run, neighbors=each, neighbor_weight=0.0) for each in (None, wrong))
-    for one, other in zip(plain(sentences()), weightless(sentences()), strict=True):
+def test_a_tiny_weight_changes_nothing(finished_run: Path, wrong: str) -> None:
+    plain, weighted = dragoman.load(finished_run), dragoman.load(finished_run, neighbors=wrong, neighbor_weight=1e-9)
+    for one, other in zip(plain(sentences()), weighted(sentences()), strict=True):
         assert one.text == other.text
+
+
+def test_repeated_pairs_count_once(finished_run: Path, wrong: str) -> None:
+    bundle = Bundle.load(finished_run)
+    once = open_index(bundle, wrong)
+    Path(wrong).write_text(3 * Path(wrong).read_text("utf-8"), "utf-8")
+    again = open_index(bundle, wrong)
+    assert again.distance == pytest.approx(once.distance)
+    assert len(again.tokens) == len(once.tokens)
+
+
+def test_the_mean_distance_hardly_depends_on_the_size_of_the_corpus(
+    finished_run: Path, corpus: Path, tmp_path: Path
+) -> None:
+    bundle = Bundle.load(finished_run)
+    for language in ("de", "en"):
+        lines = (corpus / f"train.{language}").read_text("utf-8").splitlines(True)
+        (tmp_path / f"few.{language}").write_text("".join(lines[:20]), "utf-8")
+    many, few = (open_index(bundle, f"{path}.{{lang}}") for path in (corpus / "train", tmp_path / "few"))
+    assert len(few.tokens) < 0.1 * len(many.tokens)
+    assert few.distance == pytest.approx(many.distance, rel=0.2)
+
+
+def test_training_and_scoring_do_not_need_the_corpus(
+    make_recipe: RecipeMaker, tmp_path: Path, corpus: Path, command: Command
+) -> None:
+    run = tmp_path / "run"
+    assert train(make_recipe("training.steps=2", f"decoding.neighbors={tmp_path}/missing.tsv"), run)
+    files = ("--source", corpus / "test.de", "--target", corpus / "test.en")
+    assert command("score", run, *files).code == 0
+    message = command("translate", run, "Hund").error
+    assert "decoding.neighbors: " in message
+    assert "missing.tsv: no such file" in message
+    assert "without neighbors: --set decoding.neighbors=none" in message
+    assert command("translate", run, "Hund", "--set", "decoding.neighbors=none").code == 0
 
 
 def test_bundles_in_memory_and_ensembles_have_neighbors(wrong: str) -> None:
@@ -155,7 +198,7 @@ def test_errors_name_the_corpus(content: str | None, message: str, finished_run:
 
 def test_large_corpora_are_refused(finished_run: Path, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.engines.nearest_neighbors.build.MAX_CONTEXTS", 10)
-    with pytest.raises(UserError, match=r"has \d+ target tokens; choose a corpus with at most 10"):
+    with pytest.raises(UserError, match="more than 10 target tokens; choose a smaller corpus"):
         dragoman.load(finished_run, neighbors=wrong)
 
 

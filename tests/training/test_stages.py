@@ -243,13 +243,29 @@ def test_missing_text_of_an_unfinished_run_is_made_again(
     assert Bundle.load(run)
 
 
-@pytest.mark.parametrize("name", ["text/text.json", "synthetic/backtranslation.json", "sources.json", "pairs.json"])
-def test_a_damaged_record_says_how_to_continue(name: str, make_staged: Any, mono: Path, tmp_path: Path) -> None:
+MADE_AGAIN, NOT_NOTICED = "delete it, and resume the run, which makes it again", "does not notice if its text"
+FACTS = {"kinds": 5, "pairs": [], "cleaning": None, "left_out_share": 0}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "advice"),
+    [
+        ("text/text.json", '{"pairs": ', MADE_AGAIN),
+        ("text/text.json", json.dumps(FACTS), rf"damaged \(kinds.*\); {MADE_AGAIN}"),
+        ("synthetic/backtranslation.json", '{"pairs": ', MADE_AGAIN),
+        ("synthetic/backtranslation.json", '{"pairs": 3, "left_out": {}, "seconds": null}', MADE_AGAIN),
+        ("sources.json", '{"pairs": ', NOT_NOTICED),
+        ("pairs.json", '{"pairs": ', NOT_NOTICED),
+    ],
+)
+def test_a_damaged_record_says_how_to_continue(
+    name: str, content: str, advice: str, make_staged: Any, mono: Path, tmp_path: Path
+) -> None:
     recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
     assert train(recipe, run)
     shutil.rmtree(run / "bundle")
-    (run / name).write_text('{"pairs": ', "utf-8")
-    with pytest.raises(UserError, match=r"not valid JSON .*; delete it, and resume the run, which makes it again"):
+    (run / name).write_text(content, "utf-8")
+    with pytest.raises(UserError, match=advice):
         train(recipe, run, resume=True)
     (run / name).unlink()
     assert train(recipe, run, resume=True)

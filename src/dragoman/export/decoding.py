@@ -24,4 +24,6 @@ def list_other_settings(decoding: Decoding, names: Collection[str]) -> str:
 def _show(value: Any) -> str:
     if value is None:
         return "none"
+    if isinstance(value, str):
+        return repr(value)
     return str(value).lower() if isinstance(value, bool) else f"{value:g}"

@@ -20,7 +20,7 @@ def describe_decoding(settings: Decoding) -> str:
         value = getattr(settings, name)
         if value != Decoding.model_fields[name].default:
             parts.append(f"{name} {value:g}")
-    if settings.neighbors:
+    if settings.neighbors is not None:
         parts.append(f"neighbors in {settings.neighbors} with weight {settings.neighbor_weight:g}")
     if settings.shortlist:
         parts.append("shortlist")

@@ -40,7 +40,7 @@ PLAIN_SEARCH: dict[str, Any] = {
     "shortlist": False,
     "neighbors": None,
 }
-"""Turns off sampling, minimum Bayes risk decoding, and what only bundles have: the shortlist and neighbors."""
+"""Turns off sampling, minimum Bayes risk decoding, the shortlist and neighbors."""
 
 
 class Decoding(Settings):
@@ -78,15 +78,15 @@ class Decoding(Settings):
         None,
         min_length=1,
         description="Corpus, such as the training text: the next token is also predicted from similar contexts in "
-        "it. This improves translations, most of all of text that repeats itself, but takes about three times as long "
+        "it. This improves translations of text that repeats itself, but takes three to four times as long "
         "(Khandelwal et al. 2021).",
     )
     neighbor_weight: float = advanced(
         0.5,
-        ge=0,
+        gt=0,
         lt=1,
         description="The share of neighbors in the probability of the next token if the corpus contains the context "
-        "itself; less similar neighbors have a smaller share. Text that repeats itself profits from 0.7 to 0.9.",
+        "itself; less similar neighbors have a smaller share. Text that repeats itself profits from 0.9.",
     )
     min_length: int = advanced(
         0,

@@ -93,4 +93,4 @@ def open_distiller(settings: Distillation, languages: Languages, device: torch.d
     if settings.round_trip is None:
         return Distiller(teachers, translator)
     back = BundleEnsemble.load([settings.round_trip], languages[::-1])
-    return Distiller(teachers, translator, back.open_in_int8_if_possible(device, n_best=1))
+    return Distiller(teachers, translator, back.open_in_int8_if_possible(device, n_best=1, neighbors=None))

@@ -7,11 +7,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter, ValidationError
 
 from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
@@ -23,6 +25,8 @@ from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, sa
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import refuse_other_tokenizers
 from dragoman.training.stage_recipes import has_stages
+
+Made = TypeVar("Made")
 
 LOCK_FILE = ".lock"
 PAIRS_FILE = "pairs.json"
@@ -152,8 +156,7 @@ def update_text_paths(run: Path, data: Data) -> None:
 def _refuse_other_pairs(path: Path, data: Dataset) -> None:
     """Check that the text is that with which the run was started; stores a digest of it if there is none."""
     pairs = {"training": len(data.train), "validation": len(data.validation), "sha256": _digest_of_text(data)}
-    if path.is_file():
-        before = read_record(path)
+    if before := read_digests(path):
         changed = [name for name, value in pairs.items() if name in before and before[name] != value]
         if changed:
             numbers = [
@@ -169,21 +172,42 @@ def _refuse_other_pairs(path: Path, data: Dataset) -> None:
     write_json(path, pairs)
 
 
-def read_record(path: Path, keys: set[str] | None = None) -> dict[str, Any]:
-    """The JSON object in a file that dragoman made for a run, and can make again.
+def read_made(path: Path, kind: type[Made], **known: Any) -> Made:
+    """What is described in a JSON file that a run makes again if it is deleted.
 
     Args:
         path: The file.
-        keys: The keys that it must have; None for any.
+        kind: A dataclass.
+        known: Its fields that are not in the file.
 
     Raises:
-        UserError: It is damaged, or another version of dragoman has written it.
+        UserError: The file is damaged, or another version of dragoman has written it.
     """
+    names = {each.name for each in fields(kind)} - known.keys()  # type: ignore[arg-type]
     try:
-        read_json(path)
+        return TypeAdapter(kind).validate_python({**read_json_with(path, names), **known})
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise UserError(f"{path}: damaged ({place}); delete it, and resume the run, which makes it again") from None
     except UserError as error:
-        raise UserError(f"{error}; delete it, and resume the run, which makes it again") from None
-    return read_json(path) if keys is None else read_json_with(path, keys)
+        raise UserError(f"{error}; if it is damaged, delete it, and resume the run, which makes it again") from None
+
+
+def read_digests(path: Path) -> dict[str, Any]:
+    """What a run has stored to notice changes of its text and its bundles; {} if the file is missing.
+
+    Raises:
+        UserError: The file is damaged.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        return read_json(path)
+    except UserError as error:
+        raise UserError(
+            f"{error}; if you delete it, the run can be resumed, but does not notice if its text or its bundles have "
+            "changed until then"
+        ) from None
 
 
 def _digest_of_text(data: Dataset) -> str:

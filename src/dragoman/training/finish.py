@@ -57,7 +57,8 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, student:
     log.message(f"weights of step{'s' if len(steps) > 1 else ''} {', '.join(f'{step:,}' for step in steps)}")
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
     device = trainer.state.device
-    decoding = recipe.decoding.model_copy(update={"shortlist": False})  # only a bundle that is saved may have one
+    # only a bundle that is saved may have a shortlist; its scores and its confidence are those without neighbors
+    decoding = recipe.decoding.model_copy(update={"shortlist": False, "neighbors": None})
     engine = open_engine(EngineRequest(bundle, decoding, device, compute_type="float32"))
     translator = Translator(bundle, decoding, str(device), engine=engine)
     scores = {}

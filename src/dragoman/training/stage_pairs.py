@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from dragoman.system.build_cache import digest
 from dragoman.system.files import write_json
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.unfinished import delete_unfinished
-from dragoman.training.directory import read_record
+from dragoman.training.directory import read_made
 from dragoman.training.stage_teachers import RunTeachers
 from dragoman.training.stage_text import SIDES, file_pair
 
@@ -90,7 +90,7 @@ class SyntheticCorpus:
         """
         if not self._facts.is_file():
             return None
-        result = Synthesized(**read_record(self._facts, {each.name for each in fields(Synthesized)}))
+        result = read_made(self._facts, Synthesized)
         return result if not result.pairs or all(map(Path.is_file, self._sides)) else None
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,12 @@ from dragoman.settings import Data, FilePair, Recipe, WeightedCorpus
 from dragoman.synthesis.pair_checks import require_language
 from dragoman.system.files import atomic_directory, write_json
 from dragoman.system.progress import ProgressLine
-from dragoman.training.directory import LEFT_OUT_FILE, read_record
+from dragoman.training.directory import LEFT_OUT_FILE, read_made
 
 SIDES: Languages = ("source", "target")
 """Suffixes of the files, in place of languages, which may be the same."""
 TEXT_DIRECTORY = "text"
 FACTS = "text.json"
-FACT_KEYS = ("kinds", "pairs", "cleaning", "left_out_share")
 VALIDATION_TEXT = "validation"
 COMPARED_PAIRS = 5000
 """How many pairs show which language monolingual text must be in."""
@@ -69,7 +68,7 @@ class StageText:
         """
         if not (directory / FACTS).is_file():
             return None
-        text = cls(directory, **read_record(directory / FACTS, set(FACT_KEYS)))
+        text = read_made(directory / FACTS, cls, directory=directory)
         names = [VALIDATION_TEXT, *(f"train-{number}" for number in range(len(text.kinds)))]
         return text if all((directory / f"{name}.{side}").is_file() for name in names for side in SIDES) else None
 
@@ -126,7 +125,7 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
         cleaning=str(cleaned) if cleaned else None,
         left_out_share=cleaned.left_out_share if cleaned else 0.0,
     )
-    write_json(directory / FACTS, {key: getattr(copied, key) for key in FACT_KEYS})
+    write_json(directory / FACTS, {key: value for key, value in asdict(copied).items() if key != "directory"})
     return copied
 
 

@@ -15,7 +15,7 @@ from dragoman.system.files import sha256, write_json
 from dragoman.system.progress import Log
 from dragoman.system.run_paths import NoBundleError
 from dragoman.training.checkpoint import checkpoint_steps
-from dragoman.training.directory import read_record, saved_tokenizers
+from dragoman.training.directory import read_digests, saved_tokenizers
 
 START_FILE = "start.json"
 """The digest of the bundle that the run was started from."""
@@ -47,7 +47,7 @@ def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
         return None
     try:
         bundle = start_in_direction(Bundle.load(path), recipe.data.languages, recipe.training.new_vocabulary)
-        if (run / START_FILE).is_file() and read_record(run / START_FILE).get("sha256") != bundle.digest:
+        if read_digests(run / START_FILE).get("sha256", bundle.digest) != bundle.digest:
             raise UserError(f"{path}: this is not the bundle that the run was started from, or it was changed")
     except UserError as error:
         needed = recipe.training.pull_to_start or recipe.training.start_share
@@ -94,7 +94,7 @@ def check_sources(recipe: Recipe, run: Path) -> None:
     digests |= {file: sha256(Path(file)) for file in files if Path(file).is_file()}
     if not path.is_file():
         write_json(path, digests)
-    if changed := _changed(digests, read_record(path)):
+    if changed := _changed(digests, read_digests(path)):
         raise UserError(
             f"{', '.join(changed)}: changed since the run was started; restore it, or choose another --output to start "
             "again"
@@ -103,7 +103,7 @@ def check_sources(recipe: Recipe, run: Path) -> None:
 
 def changed_teachers(recipe: Recipe, run: Path) -> list[str]:
     """The teachers that are not those with which a run was started, without missing ones."""
-    return _changed(_bundle_digests(recipe.distillation.teachers), _recorded(run))
+    return _changed(_bundle_digests(recipe.distillation.teachers), read_digests(run / SOURCES_FILE))
 
 
 def _bundle_digests(paths: Sequence[str]) -> dict[str, str]:
@@ -121,12 +121,11 @@ def _changed(digests: Mapping[str, str], stored: Mapping[str, str]) -> list[str]
 def missing_sources(recipe: Recipe, run: Path) -> list[str]:
     """The teachers and the text with which a run was started, and that no longer exist."""
     files = {*recipe.backtranslation.mono, *recipe.distillation.mono}
-    return [name for name in _recorded(run) if not (Path(name).is_file() if name in files else _has_bundle(name))]
-
-
-def _recorded(run: Path) -> dict[str, str]:
-    path = run / SOURCES_FILE
-    return read_record(path) if path.is_file() else {}
+    return [
+        name
+        for name in read_digests(run / SOURCES_FILE)
+        if not (Path(name).is_file() if name in files else _has_bundle(name))
+    ]
 
 
 def _has_bundle(path: str) -> bool:

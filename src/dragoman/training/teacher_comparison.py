@@ -111,7 +111,7 @@ def _compared_text(recipe: Recipe, run: Path, data_directory: Path | None) -> tu
         tests = read_tests(recipe.data.model_copy(update={"test": first}), data_directory)
         return next(iter(tests.items()))
     if (text := StageText.find(run / TEXT_DIRECTORY)) is None:
-        raise UserError(f"{run / TEXT_DIRECTORY}: missing or incomplete")
+        raise UserError(f"{run / TEXT_DIRECTORY}: missing or incomplete; resume the run, which makes it again")
     data = text.data(recipe)
     return VALIDATION_NAME, read_pairs(data.validation, data, data_directory)
 

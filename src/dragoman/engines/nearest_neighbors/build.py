@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import islice
 from math import isqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
 from dragoman.bundle import Bundle
-from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.corpus import find_corpora
 from dragoman.dataset.encode import PairEncoder
-from dragoman.dataset.token_store import PairStore
+from dragoman.dataset.pairs import CorpusPairs
+from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.engines.nearest_neighbors.index import INDEX_FILE, TOKENS_FILE, NeighborIndex
 from dragoman.engines.scoring import target_states
 from dragoman.errors import UserError
 from dragoman.kernels import accelerated
-from dragoman.model.transformer import Transformer
 from dragoman.system.build_cache import BuildCache
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import temporary_directory
@@ -34,11 +31,11 @@ MAX_CONTEXTS = 20_000_000
 CONTEXTS_PER_LIST = 50
 """How many contexts of each list are used to find its center."""
 
-SAMPLE = 2000
-"""How many contexts show which distance is typical."""
+GROUP = 10_000
+"""How many pairs are encoded at once."""
 
 VERSION = 1
-"""Changed when an index is built in another way."""
+"""Change this when an index is built in another way."""
 
 
 def open_index(bundle: Bundle, reference: str) -> NeighborIndex:
@@ -53,49 +50,69 @@ def open_index(bundle: Bundle, reference: str) -> NeighborIndex:
     """
     if find_spec("faiss") is None:
         raise UserError("decoding.neighbors needs the package faiss: pip install '.[neighbors]'")
-    pairs = _encode(bundle, reference)
-    with ProgressLine("index", often_short=True) as line:
-        if not bundle.digest:  # its weights may change
-            with temporary_directory() as directory:
-                return NeighborIndex.load(directory, **_build(bundle, pairs, directory, line))
-        cache = BuildCache(cache_directory() / "neighbors", line.log)
-        identity = _identify(bundle, pairs)
-        with cache.lock(identity):
-            entry = cache.get("index", identity, lambda directory: _build(bundle, pairs, directory, line))
-            return NeighborIndex.load(entry.path, **entry.facts)
-
-
-def _encode(bundle: Bundle, reference: str) -> PairStore:
-    source, target = bundle.recipe.data.languages
-    corpus = read_corpus(reference, source_language=source, target_language=target)
-    pairs = [pair for pair in corpus if pair.complete]
-    encoder = PairEncoder(bundle.source, bundle.target, bundle.recipe.data.max_tokens)
-    encoded = encoder.encode([pair.source for pair in pairs], [pair.target for pair in pairs])
-    contexts = len(encoded.target.ids) + len(encoded)
-    if not len(encoded):
-        raise UserError(f"decoding.neighbors: {reference} has no pair with text on both sides that the model can read")
-    if contexts > MAX_CONTEXTS:
+    try:
+        source, target = bundle.recipe.data.languages
+        corpus = CorpusPairs(find_corpora([reference], source_language=source, target_language=target))
+        corpus.check_files("it is indexed once for each translator")
+        with ProgressLine("index", often_short=True) as line:
+            return _open(bundle, corpus, line)
+    except UserError as error:
         raise UserError(
-            f"decoding.neighbors: {reference} has {contexts:,} target tokens; choose a corpus with at most "
-            f"{MAX_CONTEXTS:,}"
-        )
-    return encoded
+            f"decoding.neighbors: {error}\n  to translate without neighbors: --set decoding.neighbors=none"
+        ) from None
 
 
-def _identify(bundle: Bundle, pairs: PairStore) -> dict[str, Any]:
+def _open(bundle: Bundle, corpus: CorpusPairs, line: ProgressLine) -> NeighborIndex:
+    if not bundle.digest:  # its weights may change
+        with temporary_directory() as directory:
+            return NeighborIndex.load(directory, **_build(bundle, corpus, directory, line))
+    cache = BuildCache(cache_directory() / "neighbors", line.log)
+    identity = _identify(bundle, corpus)
+    with cache.lock(identity):
+        entry = cache.get("index", identity, lambda directory: _build(bundle, corpus, directory, line))
+        return NeighborIndex.load(entry.path, **entry.facts)
+
+
+def _identify(bundle: Bundle, corpus: CorpusPairs) -> dict[str, Any]:
     import faiss
 
-    text = hashlib.sha256()
-    for store in (pairs.source, pairs.target):
-        text.update(store.offsets.tobytes())
-        text.update(store.ids.tobytes())
-    return {"version": VERSION, "faiss": faiss.__version__, "bundle": bundle.digest, "text": text.hexdigest()}
+    return {
+        "version": VERSION,
+        "faiss": faiss.__version__,
+        "bundle": bundle.digest,
+        "languages": list(bundle.recipe.data.languages),
+        "corpus": corpus.fingerprint,
+    }
 
 
-def _build(bundle: Bundle, pairs: PairStore, directory: Path, line: ProgressLine) -> dict[str, float]:
+def _encode(bundle: Bundle, corpus: CorpusPairs, line: ProgressLine) -> PairStore:
+    """The different pairs of a corpus that the model can read.
+
+    Raises:
+        UserError: There is none, or they are too many.
+    """
+    encoder = PairEncoder(bundle.source, bundle.target, bundle.recipe.data.max_tokens)
+    found, contexts = dict[tuple[tuple[int, ...], tuple[int, ...]], None](), 0
+    iterator, meter = iter(corpus), Meter(line.update, "reading the corpus of decoding.neighbors")
+    while group := list(islice(iterator, GROUP)):
+        encoded, known = encoder.encode([pair.source for pair in group], [pair.target for pair in group]), len(found)
+        for index in range(len(encoded)):
+            source, target = tuple(encoded.source[index].tolist()), tuple(encoded.target[index].tolist())
+            found[source, target] = None
+        contexts += sum(len(target) + 1 for _, target in islice(found, known, None))
+        if contexts > MAX_CONTEXTS:
+            raise UserError(f"more than {MAX_CONTEXTS:,} target tokens; choose a smaller corpus")
+        meter.advance(len(group))
+    if not found:
+        raise UserError("no pair with text on both sides that the model can read")
+    return PairStore(IdStore.of(source for source, _ in found), IdStore.of(target for _, target in found))
+
+
+def _build(bundle: Bundle, corpus: CorpusPairs, directory: Path, line: ProgressLine) -> dict[str, float]:
     """Write the index to a directory; returns the `distance` of `NeighborIndex`."""
     import faiss
 
+    pairs = _encode(bundle, corpus, line)
     faiss.omp_set_num_threads(torch.get_num_threads())
     model = accelerated(bundle.model, torch.device("cpu"))
     lengths = pairs.target.lengths + 1
@@ -104,23 +121,13 @@ def _build(bundle: Bundle, pairs: PairStore, directory: Path, line: ProgressLine
     contexts.cp.min_points_per_centroid = 1
     shuffled = np.random.default_rng(1).permutation(len(pairs))
     sample = shuffled[: 1 + int(np.searchsorted(np.cumsum(lengths[shuffled]), lists * CONTEXTS_PER_LIST))]
-    contexts.train(np.concatenate([states.numpy() for states, _ in _contexts(model, bundle, pairs, sample)]))
-    tokens, meter = [], Meter(line.update, "indexing", len(pairs))
-    for states, following in _contexts(model, bundle, pairs, np.arange(len(pairs))):
-        contexts.add(states.numpy())
-        tokens.append(following)
-        meter.advance(int((following == bundle.target.vocabulary.eos).sum()))
+    states = np.concatenate([batch.states.numpy() for batch in target_states(model, bundle, pairs, sample)])
+    contexts.train(states)
+    tokens, meter = [], Meter(line.update, "indexing", int(lengths.sum()), unit="tokens")
+    for batch in target_states(model, bundle, pairs, np.arange(len(pairs))):
+        contexts.add(batch.states.numpy())
+        tokens.append(batch.tokens)
+        meter.advance(len(batch.tokens))
     (directory / INDEX_FILE).write_bytes(faiss.serialize_index(contexts).data)  # raises OSError if the disk is full
     np.save(directory / TOKENS_FILE, torch.cat(tokens).numpy())
-    index = NeighborIndex.load(directory, distance=1.0)
-    states = torch.cat([states for states, _ in _contexts(model, bundle, pairs, sample[:SAMPLE])])[:SAMPLE]
-    nearest, _ = index.find(states, min(2, len(index.tokens)))  # the first one is the context itself
-    return {"distance": max(float(nearest[:, -1].median()), 1e-6)}
-
-
-def _contexts(
-    model: Transformer, bundle: Bundle, pairs: PairStore, indices: NDArray[np.integer[Any]]
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """The decoder's outputs for the targets of some pairs, (tokens, d_model), and the token that follows each."""
-    for batch in target_states(model, bundle, pairs, indices):
-        yield batch.states, batch.tokens
+    return {"distance": 2 * float(states.var(axis=0, ddof=1).sum())}

@@ -35,7 +35,7 @@ class NeighborDecoder:
         return self.decoder.start(source)
 
     def step(self, tokens: Tensor, cache: Any) -> Tensor:
-        """Feed one token to every row, (rows,); returns logarithms of probabilities, (rows, vocabulary)."""
+        """Feed one token to every row, (rows,); returns the logarithms of mean probabilities, (rows, vocabulary)."""
         states = self.decoder.step_hidden(tokens, cache)
         return self.index.mix(self.decoder.output(states), states, self.weight)
 
@@ -47,6 +47,6 @@ def with_neighbors(decoder: StateDecoder, request: EngineRequest) -> Decoder:
         UserError: The corpus is missing or too large, or faiss is not installed.
     """
     decoding = request.decoding
-    if not decoding.neighbors or not decoding.neighbor_weight:
+    if decoding.neighbors is None or request.scoring:  # given translations are scored by the model alone
         return decoder
     return NeighborDecoder(decoder, open_index(request.bundle, decoding.neighbors), decoding.neighbor_weight)

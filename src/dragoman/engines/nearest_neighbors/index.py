@@ -16,12 +16,12 @@ NEIGHBORS = 16
 PROBED_LISTS = 16
 """How many of the lists, into which similar contexts are sorted, are searched."""
 
-TEMPERATURE = 1.0
-"""By what the squared distances are divided before the softmax, as a share of the typical distance."""
+TEMPERATURE = 0.03
+"""By what the squared distances are divided before the softmax, as a share of the mean distance of two contexts."""
 
-RANGE = 8.0
-"""The squared distance of the nearest neighbor at which the share of all neighbors has fallen to 1/e, in typical
-distances."""
+RANGE = 0.11
+"""The squared distance of the nearest neighbor at which the share of all neighbors has fallen to 1/e, as a share of the
+mean distance of two contexts."""
 
 FAR = 1e30
 """The distance of a neighbor that was not found."""
@@ -39,7 +39,7 @@ class NeighborIndex:
     Attributes:
         contexts: An index of faiss.
         tokens: The token that follows each context, (contexts,), int64.
-        distance: The typical squared distance of a context to its nearest neighbor.
+        distance: The mean squared distance of two contexts.
     """
 
     contexts: Any
@@ -48,7 +48,7 @@ class NeighborIndex:
 
     @classmethod
     def load(cls, directory: Path, distance: float) -> NeighborIndex:
-        """Read the index that `build_index` wrote."""
+        """Read the index that `open_index` has written."""
         import faiss
 
         contexts: Any = faiss.deserialize_index(np.fromfile(directory / INDEX_FILE, dtype=np.uint8))

@@ -21,10 +21,11 @@ from dragoman.search.hypothesis import Decoder
 def unsupported(request: EngineRequest) -> list[str]:
     """What the engine does not support of the request."""
     on_gpu, weights = request.device.type == "cuda", request.weight_type
+    neighbors = request.decoding.neighbors is not None
     reasons = {
         f"--compute-type {weights}": weights not in ("float32", "bfloat16"),
         f"--compute-type bfloat16 on the device {request.device}": weights == "bfloat16" and not on_gpu,
-        "decoding.neighbors without decoding.cache": bool(request.decoding.neighbors) and not request.decoding.cache,
+        "decoding.neighbors without decoding.cache": neighbors and not request.decoding.cache,
     }
     return [reason for reason, met in reasons.items() if met]
 
@@ -47,6 +48,6 @@ def open_engine(request: EngineRequest) -> StepEngine:
 def _decoder(model: Transformer, request: EngineRequest) -> Decoder:
     if not request.decoding.cache:
         return PrefixDecoder(model)
-    if request.decoding.neighbors:
+    if request.decoding.neighbors is not None:
         return with_neighbors(model, request)
     return PreallocatedDecoder(model) if supports_unpadded(model) else model
