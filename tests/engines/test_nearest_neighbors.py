@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -194,6 +195,14 @@ def test_errors_name_the_corpus(content: str | None, message: str, finished_run:
         path.write_text(content, "utf-8")
     with pytest.raises(UserError, match=f"{path.name}.*{message}"):
         dragoman.load(finished_run, neighbors=str(path))
+
+
+def test_damaged_weights_are_refused(wrong: str) -> None:
+    bundle = make_bundle()
+    with torch.no_grad():
+        next(bundle.model.parameters()).fill_(math.nan)
+    with pytest.raises(UserError, match=r"values that are not finite"):
+        open_index(bundle, wrong)
 
 
 def test_large_corpora_are_refused(finished_run: Path, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:

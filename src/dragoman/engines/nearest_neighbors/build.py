@@ -122,6 +122,10 @@ def _build(bundle: Bundle, corpus: CorpusPairs, directory: Path, line: ProgressL
     shuffled = np.random.default_rng(1).permutation(len(pairs))
     sample = shuffled[: 1 + int(np.searchsorted(np.cumsum(lengths[shuffled]), lists * CONTEXTS_PER_LIST))]
     states = np.concatenate([batch.states.numpy() for batch in target_states(model, bundle, pairs, sample)])
+    if not np.isfinite(states).all():
+        raise UserError(
+            f"{bundle.origin}: the model computes values that are not finite, because its weights are damaged"
+        )
     contexts.train(states)
     tokens, meter = [], Meter(line.update, "indexing", int(lengths.sum()), unit="tokens")
     for batch in target_states(model, bundle, pairs, np.arange(len(pairs))):
@@ -130,4 +134,4 @@ def _build(bundle: Bundle, corpus: CorpusPairs, directory: Path, line: ProgressL
         meter.advance(len(batch.tokens))
     (directory / INDEX_FILE).write_bytes(faiss.serialize_index(contexts).data)  # raises OSError if the disk is full
     np.save(directory / TOKENS_FILE, torch.cat(tokens).numpy())
-    return {"distance": 2 * float(states.var(axis=0, ddof=1).sum())}
+    return {"distance": max(2 * float(states.var(axis=0, ddof=1).sum()), 1e-6)}  # a model may ignore the context
