@@ -22,6 +22,7 @@ from dragoman.engines.nearest_neighbors.index import NEIGHBORS, RANGE, TEMPERATU
 from dragoman.engines.scoring import target_states
 from dragoman.errors import UserError
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
+from dragoman.text.masked_text import reserved_ids
 from dragoman.training.run import train
 
 if TYPE_CHECKING:
@@ -195,6 +196,13 @@ def test_errors_name_the_corpus(content: str | None, message: str, finished_run:
         path.write_text(content, "utf-8")
     with pytest.raises(UserError, match=f"{path.name}.*{message}"):
         dragoman.load(finished_run, neighbors=str(path))
+
+
+def test_no_pair_becomes_an_example_of_copying(corpus: Path) -> None:
+    """As some do in training, if the model has placeholders."""
+    bundle = make_bundle("placeholders")
+    index = open_index(bundle, f"{corpus}/train.{{lang}}")
+    assert not set(index.tokens.tolist()) & set(reserved_ids(bundle.target))
 
 
 def test_damaged_weights_are_refused(wrong: str) -> None:

@@ -13,7 +13,6 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import find_corpora
-from dragoman.dataset.encode import PairEncoder
 from dragoman.dataset.pairs import CorpusPairs
 from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.engines.nearest_neighbors.index import INDEX_FILE, TOKENS_FILE, NeighborIndex
@@ -24,6 +23,7 @@ from dragoman.system.build_cache import BuildCache
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import temporary_directory
 from dragoman.system.progress import Meter, ProgressLine
+from dragoman.text.masked_text import encode_pairs
 
 MAX_CONTEXTS = 20_000_000
 """Maximum number of target tokens of a corpus; with a d_model of 256, they need 5 GB of memory."""
@@ -34,7 +34,7 @@ CONTEXTS_PER_LIST = 50
 GROUP = 10_000
 """How many pairs are encoded at once."""
 
-VERSION = 1
+VERSION = 2
 """Change this when an index is built in another way."""
 
 
@@ -91,14 +91,14 @@ def _encode(bundle: Bundle, corpus: CorpusPairs, line: ProgressLine) -> PairStor
     Raises:
         UserError: There is none, or they are too many.
     """
-    encoder = PairEncoder(bundle.source, bundle.target, bundle.recipe.data.max_tokens)
+    longest = bundle.recipe.data.max_tokens
     found, contexts = dict[tuple[tuple[int, ...], tuple[int, ...]], None](), 0
     iterator, meter = iter(corpus), Meter(line.update, "reading the corpus of decoding.neighbors")
     while group := list(islice(iterator, GROUP)):
-        encoded, known = encoder.encode([pair.source for pair in group], [pair.target for pair in group]), len(found)
-        for index in range(len(encoded)):
-            source, target = tuple(encoded.source[index].tolist()), tuple(encoded.target[index].tolist())
-            found[source, target] = None
+        known, sources, targets = len(found), [pair.source for pair in group], [pair.target for pair in group]
+        for source, target in zip(*encode_pairs(bundle.source, bundle.target, sources, targets), strict=True):
+            if 0 < len(source) <= longest and 0 < len(target) <= longest:
+                found[tuple(source), tuple(target)] = None
         contexts += sum(len(target) + 1 for _, target in islice(found, known, None))
         if contexts > MAX_CONTEXTS:
             raise UserError(f"more than {MAX_CONTEXTS:,} target tokens; choose a smaller corpus")
