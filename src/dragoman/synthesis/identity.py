@@ -6,8 +6,7 @@ from typing import Any
 
 from dragoman import __version__
 from dragoman.bundle import Bundle
-from dragoman.corpus.corpus import find_corpora
-from dragoman.dataset.pairs import CorpusPairs
+from dragoman.engines.nearest_neighbors.build import neighbor_corpus
 from dragoman.settings import Decoding
 from dragoman.system.build_cache import digest
 from dragoman.translator import Translator
@@ -28,10 +27,8 @@ def identify_translator(translator: Translator) -> dict[str, Any]:
 
 
 def _identify_neighbors(translator: Translator) -> list[Any]:
-    reference, (source, target) = translator.decoding.neighbors, translator.bundle.recipe.data.languages
-    if reference is None:
-        return []
-    return CorpusPairs(find_corpora([reference], source_language=source, target_language=target)).fingerprint
+    reference = translator.decoding.neighbors
+    return neighbor_corpus(translator.bundle, reference).fingerprint if reference is not None else []
 
 
 def identify_bundle(bundle: Bundle) -> str:

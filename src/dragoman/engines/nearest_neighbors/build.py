@@ -51,8 +51,7 @@ def open_index(bundle: Bundle, reference: str) -> NeighborIndex:
     if find_spec("faiss") is None:
         raise UserError("decoding.neighbors needs the package faiss: pip install '.[neighbors]'")
     try:
-        source, target = bundle.recipe.data.languages
-        corpus = CorpusPairs(find_corpora([reference], source_language=source, target_language=target))
+        corpus = neighbor_corpus(bundle, reference)
         corpus.check_files("it is indexed once for each translator")
         with ProgressLine("index", often_short=True) as line:
             return _open(bundle, corpus, line)
@@ -60,6 +59,12 @@ def open_index(bundle: Bundle, reference: str) -> NeighborIndex:
         raise UserError(
             f"decoding.neighbors: {error}\n  to translate without neighbors: --set decoding.neighbors=none"
         ) from None
+
+
+def neighbor_corpus(bundle: Bundle, reference: str) -> CorpusPairs:
+    """The corpus of `decoding.neighbors`, looked up but not read; raises UserError if it is missing."""
+    source, target = bundle.recipe.data.languages
+    return CorpusPairs(find_corpora([reference], source_language=source, target_language=target))
 
 
 def _open(bundle: Bundle, corpus: CorpusPairs, line: ProgressLine) -> NeighborIndex:
