@@ -53,7 +53,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(file: Path) -> None:
     assert list(corpora) == COMPLETE
     file.write_text("eins\tone\nzwei\ttoo\n")
     os.utime(file, (1, 1))
-    with pytest.raises(CorpusChangedError, match=r"data.train: a file was changed while it was read"):
+    with pytest.raises(CorpusChangedError, match=r"numbers: a file of this corpus was changed while it was read"):
         list(corpora)
     assert list(from_file(file)) == COMPLETE
 

@@ -19,11 +19,11 @@ EVALUATION_PAIRS = 1_000_000
 
 
 class CorpusChangedError(UserError):
-    """A file of a training corpus was changed while it was read."""
+    """A file of a corpus was changed while it was read."""
 
 
 class CorpusPairs:
-    """The pairs of training corpora with text on both sides; each iteration reads the files again.
+    """The pairs of corpora with text on both sides; each iteration reads the files again.
 
     Attributes:
         fingerprint: What identifies the content, as plain data: paths, sizes and modification times of the files.
@@ -41,8 +41,9 @@ class CorpusPairs:
             CorpusChangedError: A file is no longer the one that this object was made for.
         """
         yield from self._read()
-        if self._identify() != self.fingerprint:
-            raise CorpusChangedError("data.train: a file was changed while it was read")
+        for now, before in zip(self._identify(), self.fingerprint, strict=True):
+            if now != before:
+                raise CorpusChangedError(f"{now[0]}: a file of this corpus was changed while it was read")
 
     def load(self, limit: int) -> list[Pair] | None:
         """All pairs in memory, or None if there are more than `limit`. Pipes can be read too, but only once."""
