@@ -274,6 +274,23 @@ def test_what_is_typed_while_the_model_is_loading_is_translated(browser: Any, si
         opened.close()
 
 
+def test_an_unfinished_translation_is_not_copied_and_disappears_with_its_text(browser: Any, site: Path) -> None:
+    with serve_directory(site) as address:
+        opened = browser.new_page()
+        opened.goto(address)
+        type_text(opened, "Ein Hund läuft.")
+        opened.locator("#source").fill("\n".join(f"Ein Hund läuft {number}." for number in range(2000)))
+        opened.locator("#output", has_text="…").wait_for()
+        assert opened.locator("#copy").is_disabled()
+        opened.locator("#clear").click()
+        assert opened.locator("#output").text_content() == ""
+        opened.wait_for_timeout(1000)
+        assert opened.locator("#output").text_content() == ""
+        assert type_text(opened, "Ein Hund läuft.") != ""
+        assert opened.locator("#copy").is_enabled()
+        opened.close()
+
+
 def test_only_new_sentences_of_a_long_text_are_translated(browser: Any, site: Path, tmp_path: Path) -> None:
     served = Path(shutil.copytree(site, tmp_path / "site"))
     worker = (served / "worker.js").read_text("utf-8")

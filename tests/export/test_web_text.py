@@ -221,6 +221,15 @@ def test_no_sentence_ends_within_an_address(page: Any) -> None:
     assert [part["sentence"] for part in run_module(page, "sentences.js", body, {"text": text})] == sentences
 
 
+def test_the_texts_between_tabs_are_translated_separately(page: Any) -> None:
+    text = "- Ein Hund\tder läuft\t\t5\nEin Kind.\t Ein Ball. Ja.\n\tEin Park\t😀"
+    body = "return module.splitText(argument.text, 'de', () => false);"
+    found = run_module(page, "sentences.js", body, {"text": text})
+    assert "".join(part["before"] + part["sentence"] + part["after"] for part in found) == text
+    spans = find_text_spans(text, "de", whole_lines=False)
+    assert [part["sentence"] for part in found if part["sentence"]] == [text[start:end] for start, end in spans]
+
+
 def test_bullets_and_parts_without_words_are_not_translated(page: Any) -> None:
     text = "- Ein Hund läuft. 😀\n* * *\n1. Hund\n  ## > Am 2. Mai."
     body = "return module.splitText(argument.text, 'de', () => false);"

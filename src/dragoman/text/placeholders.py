@@ -32,7 +32,7 @@ _PLACEHOLDER = rf"""
   | (?<![\d$])\$[A-Za-z_]\w*+(?!\$)                   # $VAR, but no price
   | %(?:\d+\$|\([\w.-]+\)|<[A-Za-z_]\w*>){_CONVERSION}  # %1$s, %(name)s, %<name>s
   | (?<![\d%])%{_CONVERSION}(?!\w)                    # %s, %d, %.2f, but not the percent sign of 100%
-  | (?<![\d%])%(?:[1-9](?!\w)|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1, %PRODUCTNAME, %PATH%
+  | (?<![\d%])%(?:[1-9](?!\w)|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1 (%10 is 10% in Turkish), %PRODUCTNAME, %PATH%
   | (?<!%)%%(?!%)                                      # %% of printf
   | &(?:[A-Za-z][A-Za-z0-9]{{1,30}}|\#\d{{1,7}}|\#[xX][0-9A-Fa-f]{{1,6}});  # &amp;
   | \[X\d+X\]

@@ -18,12 +18,16 @@ function edited() {
   backdrop.textContent = `${source.value}\u200b`; // gives the text field its height
   clear.hidden = copy.hidden = !source.value;
   clearTimeout(timer);
-  timer = setTimeout(translate, PAUSE);
+  if (source.value) timer = setTimeout(translate, PAUSE);
+  else {
+    translate(); // so that no translation of the text before is shown any more
+    showTranslation("", [], true); // at once: the worker may be busy
+  }
 }
 
 function translate() {
   clearTimeout(timer);
-  output.ariaBusy = "true";
+  showBusy(true);
   worker.postMessage({ id: ++last, text: source.value, language: languages.source });
 }
 
@@ -35,16 +39,25 @@ const receive = {
   failed({ message }) {
     status.textContent = "";
     error.textContent = message;
-    output.ariaBusy = "false";
+    showBusy(false);
   },
-  translation({ id, text, notes: found, isDone }) {
-    if (id !== last) return;
-    output.textContent = text;
-    error.textContent = "";
-    output.ariaBusy = String(!isDone);
-    if (isDone) notes.replaceChildren(...found.map(note));
+  translation({ id, text, notes, isDone }) {
+    if (id === last) showTranslation(text, notes, isDone);
   },
 };
+
+function showTranslation(text, found, isDone) {
+  output.textContent = text;
+  error.textContent = "";
+  showBusy(!isDone);
+  if (isDone) notes.replaceChildren(...found.map(note));
+}
+
+/** Show whether the translation is unfinished, and must not be copied. */
+function showBusy(isBusy) {
+  output.ariaBusy = String(isBusy);
+  copy.disabled = isBusy;
+}
 
 function note([sentence, problem]) {
   const [item, quote] = [document.createElement("li"), document.createElement("q")];
@@ -66,7 +79,7 @@ async function remember() {
 }
 
 async function copyTranslation() {
-  if (!output.textContent) return;
+  if (!output.textContent || copy.disabled) return;
   if (navigator.clipboard) await navigator.clipboard.writeText(output.textContent);
   else {
     getSelection().selectAllChildren(output); // pages that are not served by HTTPS have no access to the clipboard

@@ -13,7 +13,7 @@ const BULLETS = /^\s*(?:(?:[-*+•‣◦▪–—·>]|#{1,6})\s+(?=\S))*/u;
 const LABEL = /\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)\s+(?=\S)/uy; // "a) "
 const NUMBER = /(?:\d{1,3}\.)*(\d{1,3})\.\s+(?=\S)/uy; // "1.2. "
 const ITEM_LINES = 10; // that an item of a list may have
-const LINE_ENDS = /(?<=\n|\r(?!\n)|[\v\f\u0085\u2028\u2029])/u;
+const LINE_ENDS = /(?<=\n|\r(?!\n)|[\v\f\u0085\u2028\u2029])/u, TAB_ENDS = /(?<=\t)/u;
 const ENDS_WITHOUT_SPACE = new RegExp(`[${WITHOUT_SPACES}\\u3000-\\u303f\\uff01-\\uff65]$`, "u");
 const ENDS_WITH_STOP = /[.!?]$/, ENDS_WITH_DIGIT = /\p{N}$/u;
 const PLACES = [/[,;:–—]\p{White_Space}+/gu, /\p{White_Space}+/gu, /(?=.)/gsu]; // where long sentences are divided
@@ -26,7 +26,8 @@ export function splitText(text, language, isTooLong) {
   const lines = text.split(LINE_ENDS), starts = contentStarts(lines, language);
   return lines.flatMap((line, index) => {
     const content = line.slice(starts[index]), start = LETTER_OR_DIGIT.test(content) ? starts[index] : 0;
-    const [first, ...others] = splitLine(line.slice(start), language, isTooLong);
+    const cells = line.slice(start).split(TAB_ENDS); // a tab separates texts, as in tables and menus
+    const [first, ...others] = cells.flatMap((cell) => splitCell(cell, language, isTooLong));
     return first ? [{ ...first, before: line.slice(0, start) + first.before }, ...others] : [];
   });
 }
@@ -55,7 +56,7 @@ function contentStarts(lines, language) {
   return starts;
 }
 
-function splitLine(text, language, isTooLong) {
+function splitCell(text, language, isTooLong) {
   const isOrdinal = (part) => ORDINAL_POINTS.test(language) && endsWithOrdinal(part);
   const continues = (part) => NO_SPACE.test(part) || ABBREVIATION.test(part) || isOrdinal(part);
   const segments = [];
