@@ -526,7 +526,9 @@ def test_a_limit_of_time_leaves_text_out(
     translated = len(texts(tmp_path / "run", "synthetic/backtranslation")[1])
     assert translated == 10 // 5, "one small block"
     share = translated / len(mono.read_text().splitlines())
-    assert f"there was time to translate {share:.0%} of the text" in capsys.readouterr().err
+    limited_by_time = f"there was time to translate {100 * share:.3g}% of the text"
+    assert limited_by_time in capsys.readouterr().err
+    assert limited_by_time in (tmp_path / "run" / "report.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("weight", "of_corpus"), [("0.0005", "1"), ("0.05", "0.01"), ("1000", "2")])

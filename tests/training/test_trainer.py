@@ -6,6 +6,7 @@ import math
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -233,6 +234,18 @@ def test_best_is_by_the_score_that_was_asked_for(best_by: str, make_trainer: Tra
     best = max(validations, key=lambda line: (sign * float(line[best_by]), -float(line["loss"])))
     assert trainer.state.progress.best_step == best["step"]
     assert [line["step"] for line in validations if line["best"]][-1] == best["step"]
+
+
+def test_the_loss_decides_while_bleu_is_noise(make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An untrained model may have the highest BLEU of a training that was much too short."""
+    trainer = make_trainer("training.steps=30", "training.validations=5", "training.best_by=bleu")
+    values, score = iter([0.9, 0.2, 0.0, 1.2, 0.3]), trainer.validator.score
+    monkeypatch.setattr(trainer.validator, "score", lambda report: score(replace(report, bleu=next(values))))
+    assert trainer.train()
+    validations = lines(trainer, "validation")
+    losses = [line["loss"] for line in validations]
+    assert losses == sorted(losses, reverse=True), "the test needs a model that learns"
+    assert [line["best"] for line in validations] == [True, True, True, True, False]
 
 
 def test_of_equal_scores_the_one_with_the_lowest_loss_is_best(

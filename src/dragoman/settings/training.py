@@ -98,7 +98,7 @@ class Training(Settings):
     best_by: Literal["bleu", "chrf", "loss"] = Field(
         "bleu",
         description="Which validation score decides which checkpoint is best; of equal scores, the one with the lower "
-        "loss.",
+        "loss. A BLEU below 1 counts as zero.",
     )
     average: int = Field(
         1,

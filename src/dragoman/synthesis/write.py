@@ -19,11 +19,19 @@ from dragoman.system.unfinished import only_writer
 
 @dataclass(frozen=True)
 class Synthesized:
-    """How many pairs were written, how many left out for which reason, and how many seconds it took to make them."""
+    """Pairs that were made of lines.
+
+    Attributes:
+        pairs: How many were written.
+        left_out: How many lines were left out, by reason.
+        seconds: How long it took to make them.
+        share: The share of the lines that there was time for.
+    """
 
     pairs: int
     left_out: dict[str, int]
     seconds: float
+    share: float = 1.0
 
     @property
     def lines(self) -> int:
@@ -39,9 +47,10 @@ class Synthesized:
     def __str__(self) -> str:
         reasons = sorted(self.left_out.items(), key=lambda item: -item[1])
         shown = ", ".join(f"{reason} {number:,}" for reason, number in reasons)
-        return f"{counted(self.pairs, 'pair')} from {counted(self.lines, 'line')}" + (
-            f"; left out: {shown}" if shown else ""
-        )
+        left_out = f"; left out: {shown}" if shown else ""
+        late = f"; there was time to translate {100 * self.share:.3g}% of the text" if self.share < 1 else ""
+        more = f", and all of it needs {1 / self.share:.1f} times as many minutes" if 0 < self.share < 1 else ""
+        return f"{counted(self.pairs, 'pair')} from {counted(self.lines, 'line')}{left_out}{late}{more}"
 
 
 NOTHING = Synthesized(0, {}, 0.0)

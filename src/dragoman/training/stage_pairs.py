@@ -113,14 +113,10 @@ class SyntheticCorpus:
         maker = self.open_maker()
         check()
         made = write_synthetic(self.pairs(), maker, self.output, SIDES, meter, limit)
+        made = replace(made, share=made.lines / count if count else 1.0)
         check()  # if this raises an error, the corpus stays incomplete
         write_json(self._facts, asdict(made))
-        late = limit is not None and made.seconds >= limit
-        share = made.lines / max(1, count)
-        rest = f"; there was time to translate {share:.0%} of the text" if late else ""
-        if late and 0 < share < 1:
-            rest += f", and all of it needs {1 / share:.1f} times as many minutes"
-        line.log(f"synthetic pairs, {self.name}: {made}{rest}")
+        line.log(f"synthetic pairs, {self.name}: {made}")
         if made.left_out.get(OTHER_LANGUAGE, 0) > made.lines / 2:
             line.log(f"warning: most of the {self.name} is not in the source language of the teacher")
         elif made.lines and not made.pairs:

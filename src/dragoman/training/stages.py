@@ -46,11 +46,13 @@ class LastStage:
         recipe: Its recipe.
         text: The text that all stages read.
         facts: Lines of the report about the other stages.
+        translated: The share of the text that there was time to translate.
     """
 
     recipe: Recipe
     text: StageText
     facts: list[tuple[str, str]]
+    translated: float
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,8 @@ class Stages:
                 f"the teachers made no good pair ({numbers}); check their translations, and choose other teachers and "
                 "another --output"
             )
-        return LastStage(last, text, [*facts, *made])
+        translated = min((result.share for _, result in results), default=1.0)
+        return LastStage(last, text, [*facts, *made], translated)
 
     def _refuse_missing(self) -> None:
         """Refuse to resume a run that lacks what it was started with, and still needs."""

@@ -19,6 +19,9 @@ from dragoman.settings import Recipe
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.translator import Translator
 
+MIN_BLEU = 1.0
+"""Lower values of BLEU count as zero: they are noise, by which weights of the first steps can win."""
+
 
 class Validator:
     """Scores models on the validation pairs.
@@ -51,7 +54,9 @@ class Validator:
     def score(self, report: Report) -> float:
         """The score that decides which checkpoint is best; higher is better."""
         best_by = self.recipe.training.best_by
-        return -report.loss if best_by == "loss" else float(getattr(report, best_by))
+        if best_by == "bleu":
+            return report.bleu if report.bleu >= MIN_BLEU else 0.0
+        return -report.loss if best_by == "loss" else report.chrf
 
     @cached_property
     def baseline(self) -> Baseline:
