@@ -69,6 +69,7 @@ def test_a_student_is_trained_translates_and_is_resumed(
         (["{run}", "--set", "data.train=['{tmp}/gone.{{lang}}']"], "no such file"),
         (["{run}", "--mono", "{tmp}/mono.de"], "no such file"),
         (["{run}", "{run}/"], "named twice"),
+        (["{run}", "{run}/bundle"], "named twice"),
         (["{run}", "--round-trip", "{run}"], "--round-trip only chooses translations of --mono"),
         (["{run}", "--resume"], "there is no run to resume"),
         (["{run}", "--round-trip", "{run}", "--mono", "{corpus}/test.de"], "translates from de to en, not from en to"),

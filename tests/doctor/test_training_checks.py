@@ -63,9 +63,9 @@ def test_a_model_that_has_hardly_learned_should_train_longer_first() -> None:
     trained, untrained = fixes(UNTRAINED), fixes(UNTRAINED + 1)
     assert trained.keys() == untrained.keys() == {"collapsed", "repetition"}
     for code, fix in trained.items():
-        assert "train longer first" not in fix
+        assert "the perplexity is still" not in fix
         assert untrained[code].startswith(
-            "if the loss still falls, train longer first: the perplexity is 101; otherwise, "
+            "train longer, because the perplexity is still 101; if the loss no longer falls, "
         )
         assert untrained[code].endswith(fix)
 

@@ -231,12 +231,13 @@ def test_the_texts_between_tabs_are_translated_separately(page: Any) -> None:
 
 
 def test_bullets_and_parts_without_words_are_not_translated(page: Any) -> None:
-    text = "- Ein Hund läuft. 😀\n* * *\n1. Hund\n  ## > Am 2. Mai."
+    text = "\x85- Ein Hund läuft. 😀\x85* * *\n1. FC Köln. Ja.\x1c\n  ## > Am 2. Mai.\nEs:\n1. ein Hund\n2. ein Kind"
     body = "return module.splitText(argument.text, 'de', () => false);"
     found = run_module(page, "sentences.js", body, {"text": text})
     assert "".join(part["before"] + part["sentence"] + part["after"] for part in found) == text
     sentences = [part["sentence"] for part in found if part["sentence"]]
-    assert sentences == ["Ein Hund läuft.", "1.", "Hund", "Am 2. Mai."]
+    assert sentences == [text[start:end] for start, end in find_text_spans(text, "de", whole_lines=False)]
+    assert sentences == ["Ein Hund läuft.", "1. FC Köln.", "Ja.", "Am 2. Mai.", "Es:", "ein Hund", "ein Kind"]
 
 
 def test_translations_are_joined_as_in_python(page: Any) -> None:

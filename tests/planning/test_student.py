@@ -159,10 +159,10 @@ def test_a_student_that_is_not_smaller_than_its_teacher_is_announced(finished_ru
     messages: list[str] = []
     plan_student(plan(finished_run), [], None, messages.append)
     (message,) = (each for each in messages if "so it is not smaller, and may not be faster" in each)
-    assert "no smaller --size has fewer weights" in message
+    assert "there is no --size with fewer weights" in message
     messages.clear()
     plan_student(plan(finished_run, "small"), [], None, messages.append)
-    assert any("no smaller --size has fewer weights" in each for each in messages), "nor is tiny"
+    assert any("there is no --size with fewer weights" in each for each in messages), "nor is tiny"
     shape = Bundle.load(finished_run).recipe.model
     names = ("d_model", "heads", "d_ff", "encoder_layers", "decoder_layers")
     smaller = [f"model.{name}={getattr(shape, name)}" for name in names]
@@ -201,4 +201,4 @@ def test_a_size_that_is_smaller_than_the_teacher_is_named(finished_run: Path, tm
         assert any(each.endswith("choose --size tiny") for each in messages) == is_named, messages
     messages = []
     plan_student(plan(tmp_path / "teacher"), ["model.encoder_layers=24"], None, messages.append)
-    assert any("no smaller --size has fewer weights" in each for each in messages), "not the size that was chosen"
+    assert any("there is no --size with fewer weights" in each for each in messages), "not the size that was chosen"

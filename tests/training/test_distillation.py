@@ -178,7 +178,7 @@ def test_a_student_whose_comparison_is_interrupted_is_complete_and_compared_late
             weights.write_bytes(b"")  # they are not needed any more
         assert not train(recipe, run, resume=True)
     for text in (report.read_text("utf-8"), card.read_text("utf-8")):
-        assert "not compared with the teacher: the comparison was interrupted" in text
+        assert "not compared with the teacher: the comparison is not finished" in text
     moved = (tmp_path / "test.de").rename(tmp_path / "moved")
     report.unlink()
     about = f"Größe, see {HEADING}\n{HEADING}, by people\n\n"

@@ -63,7 +63,8 @@ def distill(
     keep_freed_memory()
     run = output or RUNS / f"{run_directory(Path(teachers[0])).name}-{size}"
     paths = tuple(str(Path(teacher)) for teacher in teachers)  # the same with and without a slash at the end
-    if repeated := next((path for index, path in enumerate(paths) if path in paths[:index]), None):
+    runs = [run_directory(Path(path)).resolve() for path in paths]
+    if repeated := next((path for index, path in enumerate(paths) if runs[index] in runs[:index]), None):
         raise UserError(f"{repeated}: named twice; each teacher counts once")
     texts = tuple(str(Path(file)) for file in mono or ())
     distillation = Distillation(teachers=paths, mono=texts, round_trip=round_trip)
@@ -94,7 +95,7 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
         "--mono": recipe.distillation.mono == plan.distillation.mono,
         "--round-trip": recipe.distillation.round_trip == plan.distillation.round_trip,
         "--minutes": plan.minutes in (None, recipe.training.minutes),
-        "--size": shape.items() <= recipe.model.model_dump().items(),
+        "--size or --set model.…": shape.items() <= recipe.model.model_dump().items(),
     }
     if changed := [name for name, is_same in same.items() if not is_same]:
         raise UserError(

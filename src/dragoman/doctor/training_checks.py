@@ -102,6 +102,6 @@ def check_validation(
     sources, references = [pair.source for pair in translated], [pair.target for pair in translated]
     findings = check_translations(sources, references, translations, report, decoding)
     if report.perplexity > UNTRAINED:
-        first = f"if the loss still falls, train longer first: the perplexity is {report.perplexity:,.0f}; otherwise, "
+        first = f"train longer, because the perplexity is still {report.perplexity:,.0f}; if the loss no longer falls, "
         findings = [replace(finding, fix=first + finding.fix) for finding in findings]
     return [finding for finding in findings if spent >= SETTLED or finding.code == "exposure-gap"]

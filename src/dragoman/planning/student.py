@@ -185,7 +185,7 @@ def _warn_of_size(size: SizeName, recipe: Recipe, teacher: Bundle, path: str, lo
     limit, subwords, sizes = parameter_counts(teacher.model)["total"], largest_vocabulary(teacher), list(STUDENT_SIZES)
     if weights < limit:
         return
-    advice = "no smaller --size has fewer weights than that"
+    advice = "there is no --size with fewer weights than that"
     for name in sizes[sizes.index(size) + 1 :]:
         shape = recipe.model.model_copy(update=STUDENT_SIZES[name].model)
         if count_parameters(shape, min(subwords, STUDENT_SIZES[name].subwords)) < limit:

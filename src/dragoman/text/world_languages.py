@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Collection
 from functools import cache
 
 import langcodes
 from langcodes.tag_parser import LanguageTagError
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from dragoman.errors import UserError
 
 MIN_WORDS = 4  # of shorter texts in German and English, up to 5 % look like another language
 MAX_PROBABILITY = 0.02  # of lines of ten corpora in German, English and Hindi, at most 0.7 % are below
@@ -60,5 +63,12 @@ def is_foreign(text: str, language: str, others: Collection[str]) -> bool:
 
 @cache
 def load_identifier() -> LanguageIdentifier:
-    """What knows the languages; the first call takes half a second and 100 MB."""
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    """What knows the languages; the first call takes half a second and 100 MB.
+
+    Raises:
+        UserError: The temporary directory is full or cannot be written to.
+    """
+    try:
+        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    except OSError as error:  # py3langid decompresses its model there; without a name, it seems to be standard output
+        raise UserError(f"the temporary directory {tempfile.gettempdir()}: {error.strerror}") from error

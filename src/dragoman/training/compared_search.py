@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -48,13 +47,14 @@ class ComparedSearch:
         scores = corpus_scores(self.texts, references)
         engine = self.translator.engine
         stored = engine.weight_type if _is_converted(self.translator) else "float32"
+        size = f"{sum(sizes_on_disk(path)[stored] for path in self.bundles.paths):.1f}"
         return [
             describe_decoding(self.translator.decoding),
             f"{engine.name} {engine.weight_type}",
             f"{scores['bleu']:.2f}",
             f"{scores['chrf']:.2f}",
-            f"{len(references) / statistics.median(self.seconds):,.0f}",
-            f"{sum(sizes_on_disk(path)[stored] for path in self.bundles.paths):.1f}",
+            f"{len(references) / min(self.seconds):,.0f}",
+            size if stored == engine.weight_type else f"{size} ({stored})",
         ]
 
 

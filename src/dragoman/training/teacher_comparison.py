@@ -26,7 +26,7 @@ from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.training.student_card import COMPARISON, HEADING, StudentCard, compare_with_teachers
 
 NOT_COMPARED = "not compared with the teacher"
-INTERRUPTED = f"{NOT_COMPARED}: the comparison was interrupted"
+INTERRUPTED = f"{NOT_COMPARED}: the comparison is not finished"
 """Lines of the log and the report."""
 
 END_OF_SECTION = "<!-- end of the comparison -->"

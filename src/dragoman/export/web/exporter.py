@@ -35,7 +35,11 @@ POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; "
     "style-src 'self'; img-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'"
 )
-"""The page's Content-Security-Policy: nothing from other hosts, no other code than its files."""
+"""The page's Content-Security-Policy: nothing from other hosts, no other code than its files.
+
+It does not apply to the worker, unless the server sends it as a header. It would apply to a worker in a blob, but with
+that, Firefox does not open the page without a network.
+"""
 
 
 def unsupported(bundle: Bundle) -> list[str]:

@@ -27,6 +27,7 @@ function edited() {
 
 function translate() {
   clearTimeout(timer);
+  if (!languages) return; // the text is translated when they are known
   showBusy(true);
   worker.postMessage({ id: ++last, text: source.value, language: languages.source });
 }
@@ -68,8 +69,8 @@ function note([sentence, problem]) {
 
 /** Keep all files, so that the page also opens without a network. */
 async function remember() {
-  if (!navigator.serviceWorker) return; // the page is neither served by HTTPS nor by this computer
   try {
+    if (!navigator.serviceWorker) return; // the page is neither served by HTTPS nor by this computer
     await navigator.serviceWorker.register("service-worker.js");
     await navigator.serviceWorker.ready;
     element.offline.hidden = false;
@@ -80,9 +81,10 @@ async function remember() {
 
 async function copyTranslation() {
   if (!output.textContent || copy.disabled) return;
-  if (navigator.clipboard) await navigator.clipboard.writeText(output.textContent);
-  else {
-    getSelection().selectAllChildren(output); // pages that are not served by HTTPS have no access to the clipboard
+  try {
+    await navigator.clipboard.writeText(output.textContent);
+  } catch {
+    getSelection().selectAllChildren(output); // browsers refuse it to pages that are not served by HTTPS
     document.execCommand("copy");
     getSelection().removeAllRanges();
   }

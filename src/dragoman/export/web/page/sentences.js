@@ -8,7 +8,8 @@ const ABBREVIATION =
 const ORDINAL = /(?<![\p{L}\d.,])\d{1,2}\.\p{Zs}*$/u; // "der 2. Weltkrieg"
 const NO_SPACE = /[!-~]$/; // "?" in an address: after such a mark, only white space ends a sentence
 const ORDINAL_POINTS = /^(bs|cs|da|de|et|fi|hr|hu|is|lv|no|nb|pl|sk|sl|sr|tr)\b/; // languages that write them
-const LETTER = /\p{L}/u, LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
+const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
+const SPACES_AT_END = /[\p{White_Space}\x1c-\x1f]+$/u; // those that Python strips
 const BULLETS = /^\s*(?:(?:[-*+•‣◦▪–—·>]|#{1,6})\s+(?=\S))*/u;
 const LABEL = /\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)\s+(?=\S)/uy; // "a) "
 const NUMBER = /(?:\d{1,3}\.)*(\d{1,3})\.\s+(?=\S)/uy; // "1.2. "
@@ -57,7 +58,7 @@ function contentStarts(lines, language) {
 }
 
 function splitCell(text, language, isTooLong) {
-  const isOrdinal = (part) => ORDINAL_POINTS.test(language) && endsWithOrdinal(part);
+  const isOrdinal = (part) => ORDINAL_POINTS.test(language) && ORDINAL.test(part); // no number of a list: those are before the text
   const continues = (part) => NO_SPACE.test(part) || ABBREVIATION.test(part) || isOrdinal(part);
   const segments = [];
   let isContinued = false;
@@ -68,7 +69,7 @@ function splitCell(text, language, isTooLong) {
   }
   return segments.flatMap((segment) => divide(segment, isTooLong)).map((segment) => {
     if (!LETTER_OR_DIGIT.test(segment)) return { before: segment, sentence: "", after: "" };
-    const [before] = segment.match(BULLETS), sentence = segment.slice(before.length).trimEnd();
+    const [before] = segment.match(BULLETS), sentence = segment.slice(before.length).replace(SPACES_AT_END, "");
     return { before, sentence, after: segment.slice(before.length + sentence.length) };
   });
 }
@@ -104,12 +105,6 @@ function lostStop({ sentence, translation }) {
   const end = [...translation.slice(-2)].at(-1) ?? "";
   const hasStops = ENDS_WITH_DIGIT.test(end) || end.toLowerCase() !== end.toUpperCase(); // scripts without case have others
   return hasStops && ENDS_WITH_STOP.test(sentence) ? sentence.at(-1) : "";
-}
-
-/** Whether a text ends with a number such as the one in "der 2. Weltkrieg"; at the start of a line, it numbers a list. */
-function endsWithOrdinal(text) {
-  const number = text.search(ORDINAL);
-  return LETTER.test(text.slice(text.lastIndexOf("\n", number) + 1, Math.max(0, number)));
 }
 
 /** A text in parts that are not too long, divided as near to the middle as possible. */
