@@ -87,8 +87,8 @@ class BundleEnsemble:
         first = self.bundles[0]
         changes = {
             "vocabulary_size": largest_vocabulary(first),
-            "bpe_dropout": text.bpe_dropout,
-        }  # only training has it
+            "bpe_dropout": text.bpe_dropout,  # only training has it
+        }
         own = first.recipe.text.model_copy(update=changes)
         return (first.source, first.target) if own == text and not languages_of(first) else None
 

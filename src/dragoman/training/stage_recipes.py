@@ -103,21 +103,21 @@ def teacher_recipe(recipe: Recipe, data: Data, direction: Direction) -> Recipe:
     )
 
 
-def final_recipe(recipe: Recipe, data: Data, synthetic: Sequence[WeightedCorpus], translated: float) -> Recipe:
+def final_recipe(recipe: Recipe, data: Data, synthetic: Sequence[WeightedCorpus], seconds: float) -> Recipe:
     """The recipe of the translator: that of the run with synthetic pairs, and the rest of its budget.
 
     Args:
         recipe: The recipe of the run.
         data: The text as files.
         synthetic: Corpora that the teachers have made.
-        translated: Seconds that this has taken.
+        seconds: How long this has taken.
     """
     share = 1 - len(needed_teachers(recipe)) * recipe.teachers.share
     budget = _part_of_budget(recipe.training, share)
     if recipe.training.minutes is not None:
         rest = budget["minutes"]
         least = min(LEAST_SHARE * rest, rest - recipe.teachers.translation_share * recipe.training.minutes)
-        budget["minutes"] = max(rest - translated / 60, least)
+        budget["minutes"] = max(rest - seconds / 60, least)
     return recipe.model_copy(
         update={
             "data": data.model_copy(update={"train": (*_originals(recipe, data), *synthetic)}),
