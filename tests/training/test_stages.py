@@ -474,13 +474,13 @@ def test_shares_of_the_budget(budget: dict[str, float], expected: Any, make_stag
     (unit, value), none = next(iter(budget.items())), ["steps", "epochs", "minutes"]
     recipe = make_staged(f"training.{unit}={value}", diversification={"weight": 1.0})
     teacher = teacher_recipe(recipe, recipe.data.model_copy(update=FILES), "forward").training
-    final = final_recipe(recipe, recipe.data, [], translated=120).training
+    final = final_recipe(recipe, recipe.data, [], seconds=120).training
     assert (getattr(teacher, unit), getattr(final, unit)) == pytest.approx(expected)
     assert all(getattr(teacher, other) is None for other in none if other != unit)
-    late = final_recipe(recipe, recipe.data, [], translated=10**6).training
+    late = final_recipe(recipe, recipe.data, [], seconds=10**6).training
     if unit == "minutes":
         most = make_staged("training.minutes=60", "teachers.translation_share=0.55", diversification={"weight": 1.0})
-        minutes = final_recipe(most, most.data, [], translated=10**6).training.minutes
+        minutes = final_recipe(most, most.data, [], seconds=10**6).training.minutes
         assert minutes == pytest.approx(60 - 24 - 33), "all stages together take the whole time"
     assert getattr(late, unit) == pytest.approx(18.0 if unit == "minutes" else expected[1])
 
