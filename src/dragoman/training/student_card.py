@@ -94,7 +94,7 @@ def compare_with_teachers(
     verdict = " ".join(describe_significance(tests, who, "this translator"))
     sentences = [
         f"On {counted(len(pairs), 'sentence')} of {text} and {counted(usable_cores(), 'core')}, this translator is "
-        f"{ratio:.1f} times as fast as {who} with greedy search. It takes {sizes} on disk.",
+        f"{ratio:.1f} times as fast as {who} with greedy search. On disk, it takes {sizes}.",
         f"{f'The teacher is {paths}' if one else f'The teachers are {paths}'}. {verdict}",
         f"BLEU: {corpus_scores(new.texts, references)['bleu_signature']}",
     ]
