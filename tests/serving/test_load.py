@@ -25,6 +25,7 @@ def test_200_simultaneous_requests_get_their_own_answers(start_server: StartServ
     server.fakes["de-en"].seconds = 0.02
     texts = [f"Satz Nummer {number}" for number in range(200)]
     replies = asyncio.run(ask_all(server.url, texts))
+    assert not [reply.text for reply in replies if reply.status_code != 200]
     assert [reply.json()["translatedText"] for reply in replies] == [f"en[{text}]" for text in texts]
     assert len(server.fakes["de-en"].batches) < 150, "sentences of different requests share batches"
 
