@@ -58,6 +58,8 @@ def test_a_student_is_trained_translates_and_is_resumed(
     assert command(*same, "--resume").code == 0
     other = command("distill", finished_run, "--output", run, "--minutes", "3", "--resume", *SETTINGS[2:])
     assert "was started with another --mono and --minutes; to continue it: dragoman train" in other.error
+    larger = command(*arguments[:6], *SETTINGS[:2], *SETTINGS[6:], "--resume")
+    assert "was started with another --size or --set model.…; to continue it" in larger.error
     resumed = command("train", run / "recipe.toml", "--output", run, "--resume")
     assert (resumed.code, "this run is finished" in resumed.error) == (0, True)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +16,7 @@ from dragoman.engines.choose import ENGINES
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.training.compared_search import ComparedSearch
-from dragoman.training.student_card import compare_with_teachers
+from dragoman.training.student_card import REPEATS, compare_with_teachers
 
 pytest.importorskip("ctranslate2")
 
@@ -45,6 +47,26 @@ def test_greedy_search_of_a_teacher_is_greedy_although_its_recipe_samples(finish
     teachers = replace(student, bundles=[replace(bundle, recipe=sampling)])
     card = compare_with_teachers(student, teachers, "a text", [Pair("Ein Hund.", "A dog.")])
     assert ["greedy" in row[1] for row in card.rows[:2]] == [False, True]
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(0.0, 2), (1e6, REPEATS + 1)])
+def test_a_slow_comparison_is_not_repeated(
+    seconds: float, calls: int, finished_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first call of each search does not count."""
+    searches: list[int] = []
+    translate = ComparedSearch.translate
+
+    def counted(self: ComparedSearch, sources: Sequence[str]) -> None:
+        searches.append(id(self))
+        translate(self, sources)
+
+    monkeypatch.setattr(ComparedSearch, "translate", counted)
+    monkeypatch.setattr("dragoman.training.student_card.MAX_SECONDS", seconds)
+    student = BundleEnsemble.load([str(finished_run)], ("de", "en"))
+    compare_with_teachers(student, student, "a text", [Pair("Ein Hund.", "A dog.")])
+    assert Counter(searches).most_common() == [(each, calls) for each in dict.fromkeys(searches)]
+    assert len(set(searches)) == 3
 
 
 @pytest.mark.skipif(not HAS_ONEDNN_LINEAR, reason="the engine cpu needs AVX-512")

@@ -501,9 +501,12 @@ def test_teachers_that_are_needed(make_staged: Any) -> None:
 
 
 def test_the_command_runs_all_stages(make_staged: Any, mono: Path, tmp_path: Path, command: Command) -> None:
+    odd = "".join(f"{line}\n" for line in ("", "…", "12", mono.read_text("utf-8").partition("\n")[0]))
+    mono.write_text(mono.read_text("utf-8") + odd, "utf-8")
     save_recipe(make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "recipe.toml")
     outcome = command("train", tmp_path / "recipe.toml", "--output", tmp_path / "run")
     assert outcome.code == 0, outcome.error
+    assert "there was time to translate" not in outcome.error, "all lines count, also those that are left out"
     assert command("translate", tmp_path / "run", "Ein Hund.").code == 0
     again = command("train", tmp_path / "recipe.toml", "--output", tmp_path / "run", "--resume")
     assert (again.code, "this run is finished" in again.error) == (0, True)

@@ -50,7 +50,7 @@ from dragoman.training.start import record_start
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
 from dragoman.training.student_card import COMPARISON
-from dragoman.training.teacher_comparison import INTERRUPTED, NOT_COMPARED, compare_student, keep_uncompared
+from dragoman.training.teacher_comparison import NOT_COMPARED, NOT_FINISHED, compare_student, keep_uncompared
 from dragoman.training.trainer import Trainer
 
 Resume = bool | Literal["auto"]
@@ -256,7 +256,7 @@ class _Run:
         """Write the report of a finished or a stopped run; it says that a student is not compared yet."""
         uncompared = finished and self.written.distillation.teachers
         stages = self.last.facts if self.last else []
-        facts = run_facts(trainer, data.cleaned, [*stages, *([(COMPARISON, f"{INTERRUPTED}.")] if uncompared else [])])
+        facts = run_facts(trainer, data.cleaned, [*stages, *([(COMPARISON, f"{NOT_FINISHED}.")] if uncompared else [])])
         finished_run = trainer.run if has_bundle(self.output) else None
         path, metrics = trainer.run / REPORT_FILE, read_metrics(trainer.run / "metrics.jsonl")
         about_text = self._judge_text(data, trainer.position["epoch"])

@@ -26,7 +26,7 @@ from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.training.student_card import COMPARISON, HEADING, StudentCard, compare_with_teachers
 
 NOT_COMPARED = "not compared with the teacher"
-INTERRUPTED = f"{NOT_COMPARED}: the comparison is not finished"
+NOT_FINISHED = f"{NOT_COMPARED}: the comparison is not finished"
 """Lines of the log and the report."""
 
 END_OF_SECTION = "<!-- end of the comparison -->"
@@ -44,7 +44,7 @@ def keep_uncompared(run: Path, facts: Sequence[tuple[str, str]], about_text: Seq
         facts: Lines of the report, of which the one called `COMPARISON` will be replaced.
         about_text: Problems of the training text, for the report.
     """
-    _replace_in_card(run, _card_without_comparison(INTERRUPTED))
+    _replace_in_card(run, _card_without_comparison(NOT_FINISHED))
     write_json(run / NOT_COMPARED_FILE, {"facts": facts, "about_text": about_text})
 
 
@@ -119,7 +119,7 @@ def _compared_text(recipe: Recipe, run: Path, data_directory: Path | None) -> tu
 def _explain(error: UserError | StopRequested) -> str:
     """Why a student was not compared."""
     if isinstance(error, StopRequested):
-        return INTERRUPTED
+        return NOT_FINISHED
     return f"{NOT_COMPARED}: {f'{error.path} is missing' if isinstance(error, NoBundleError) else error}"
 
 

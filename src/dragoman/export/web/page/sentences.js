@@ -58,7 +58,7 @@ function contentStarts(lines, language) {
 }
 
 function splitCell(text, language, isTooLong) {
-  const isOrdinal = (part) => ORDINAL_POINTS.test(language) && ORDINAL.test(part); // no number of a list: those are before the text
+  const isOrdinal = (part) => ORDINAL_POINTS.test(language) && ORDINAL.test(part); // numbers of lists are not in the text
   const continues = (part) => NO_SPACE.test(part) || ABBREVIATION.test(part) || isOrdinal(part);
   const segments = [];
   let isContinued = false;
