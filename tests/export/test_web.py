@@ -288,6 +288,14 @@ def test_an_unfinished_translation_is_not_copied_and_disappears_with_its_text(br
         assert opened.locator("#output").text_content() == ""
         assert type_text(opened, "Ein Hund läuft.") != ""
         assert opened.locator("#copy").is_enabled()
+        opened.locator("#source").evaluate(
+            """source => {
+              source.value += " Ja";
+              source.dispatchEvent(new Event("input"));
+              window.isDisabled = document.querySelector("#copy").disabled; // before the pause without a key is over
+            }"""
+        )
+        assert opened.evaluate("() => isDisabled")
         opened.close()
 
 

@@ -254,6 +254,11 @@ FACTS = {"kinds": 5, "pairs": [], "cleaning": None, "left_out_share": 0}
         ("text/text.json", json.dumps(FACTS), rf"damaged \(kinds.*\); {MADE_AGAIN}"),
         ("synthetic/backtranslation.json", '{"pairs": ', MADE_AGAIN),
         ("synthetic/backtranslation.json", '{"pairs": 3, "left_out": {}, "seconds": null}', MADE_AGAIN),
+        (
+            "synthetic/backtranslation.json",
+            '{"pairs": 3, "left_out": {}, "seconds": 1, "share": -1}',
+            rf"damaged \(share\); {MADE_AGAIN}",
+        ),
         ("sources.json", '{"pairs": ', NOT_NOTICED),
         ("pairs.json", '{"pairs": ', NOT_NOTICED),
     ],

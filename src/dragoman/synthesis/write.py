@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.writers import check_output, write_corpus
@@ -31,7 +34,7 @@ class Synthesized:
     pairs: int
     left_out: dict[str, int]
     seconds: float
-    share: float = 1.0
+    share: Annotated[float, Field(ge=0, le=1)] = 1.0
 
     @property
     def lines(self) -> int:

@@ -271,7 +271,7 @@ class _Run:
     def _judge_text(self, data: RunData, epochs: float) -> list[str]:
         """Problems of the training text: that of people, or translations of teachers if there is no other."""
         text = self.last.text if self.last else None
-        translated = self.last.translated if self.last and self.written.distillation.teachers else None
-        pairs = sum(text.pairs) if text and translated is None else len(data.dataset.train)
+        is_translated = self.last.is_translated if self.last and self.written.distillation.teachers else None
+        pairs = sum(text.pairs) if text and is_translated is None else len(data.dataset.train)
         cleaning = text or data.cleaned
-        return judge_text(pairs, cleaning.left_out_share if cleaning else 0.0, epochs, translated)
+        return judge_text(pairs, cleaning.left_out_share if cleaning else 0.0, epochs, is_translated)

@@ -46,13 +46,13 @@ class LastStage:
         recipe: Its recipe.
         text: The text that all stages read.
         facts: Lines of the report about the other stages.
-        translated: The share of the text that there was time to translate.
+        is_translated: Whether there was time to translate all of the text.
     """
 
     recipe: Recipe
     text: StageText
     facts: list[tuple[str, str]]
-    translated: float
+    is_translated: bool
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,7 @@ class Stages:
                 f"the teachers made no good pair ({numbers}); check their translations, and choose other teachers and "
                 "another --output"
             )
-        translated = min((result.share for _, result in results), default=1.0)
-        return LastStage(last, text, [*facts, *made], translated)
+        return LastStage(last, text, [*facts, *made], all(result.share == 1 for _, result in results))
 
     def _refuse_missing(self) -> None:
         """Refuse to resume a run that lacks what it was started with, and still needs."""

@@ -117,8 +117,8 @@ def test_the_verdict_compares_with_a_translation_memory(bleu: float, better: boo
 def test_little_or_bad_text_is_named() -> None:
     assert not judge_text(100_000, 0.01, 10.0)
     assert "only 500 pairs" in judge_text(500, 0.0, 10.0)[0]
-    assert "more text for the teachers to translate would help" in judge_text(500, 0.0, 10.0, translated=1.0)[0]
-    assert "the teachers translated only 3.5% of the text" in judge_text(500, 0.0, 10.0, translated=0.035)[0]
+    assert "more text for the teachers to translate would help" in judge_text(500, 0.0, 10.0, is_translated=True)[0]
+    assert "no time to translate all of the text" in judge_text(500, 0.0, 10.0, is_translated=False)[0]
     assert "20% of the training pairs have problems" in judge_text(100_000, 0.2, 10.0)[0]
     assert len(judge_text(500, 0.2, 10.0)) == 2
 

@@ -92,26 +92,24 @@ def _judge_forgetting(comparisons: Sequence[dict[str, Any]]) -> Iterator[str]:
             )
 
 
-def judge_text(pairs: int, left_out: float, epochs: float, translated: float | None = None) -> list[str]:
+def judge_text(pairs: int, left_out: float, epochs: float, is_translated: bool | None = None) -> list[str]:
     """What limits a translator because of its training text.
 
     Args:
         pairs: The number of training pairs.
         left_out: The share of pairs that were left out because of problems.
         epochs: How often the text was read.
-        translated: If finished translators made the pairs, the share of the text that they had time for.
+        is_translated: If finished translators made the pairs, whether they had time for all of the text.
     """
     reasons = []
     if epochs < FEW_EPOCHS:
         reasons.append(f"The training text was read only {epochs:.1f} times: more time would help.")
     elif pairs < FEW_PAIRS:
         remedy = "more text would help"
-        if translated is not None:
+        if is_translated:
             remedy = "more text for the teachers to translate would help"
-            if translated < 1:
-                remedy = (
-                    f"more time would help, because the teachers translated only {100 * translated:.3g}% of the text"
-                )
+        elif is_translated is not None:
+            remedy = "more time would help, because there was no time to translate all of the text"
         reasons.append(
             f"The training text has only {counted(pairs, 'pair')}. With fewer than {FEW_PAIRS:,}, a model learns "
             f"phrases rather than sentences; {remedy}."

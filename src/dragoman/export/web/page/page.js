@@ -18,8 +18,11 @@ function edited() {
   backdrop.textContent = `${source.value}\u200b`; // gives the text field its height
   clear.hidden = copy.hidden = !source.value;
   clearTimeout(timer);
-  if (source.value) timer = setTimeout(translate, PAUSE);
-  else {
+  if (source.value) {
+    last++; // what is shown is the translation of the text before
+    showBusy(true);
+    timer = setTimeout(translate, PAUSE);
+  } else {
     translate(); // so that no translation of the text before is shown any more
     showTranslation("", [], true); // at once: the worker may be busy
   }
