@@ -37,32 +37,71 @@ def test_limits_of_containers(
 
 
 @pytest.mark.skipif(not cpu.SCHEDULED.is_file(), reason="the system does not count the time of waiting")
-def test_another_program_on_the_same_core_makes_a_process_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cpu.ProcessorWaits().share() is None  # too early
-    monkeypatch.setattr(cpu, "MEASURED_SECONDS", 0.0)
+def test_another_program_on_the_same_core_makes_a_process_wait() -> None:
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
     try:
         time.sleep(0.5)  # until they have started
-        waits, end = cpu.ProcessorWaits(), time.process_time() + 0.2
+        clock, end = cpu.WaitingClock(), time.process_time() + 0.2
         while time.process_time() < end:
             pass
-        share = waits.share()
+        busy = clock.read()
         time.sleep(2)
-        asleep = waits.share()
+        asleep = clock.read()
     finally:
         os.sched_setaffinity(0, cores)
         for other in others:
             other.kill()
             other.wait()
-    assert share is not None
-    assert asleep is not None
-    assert 0.4 < share < 1
-    assert asleep < 0.3
+    assert busy.processor is not None
+    assert asleep.processor is not None
+    assert 0.4 < busy.processor < 1
+    assert asleep.processor < 0.3
 
 
 def test_systems_that_do_not_count_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu, "MEASURED_SECONDS", 0.0)
     monkeypatch.setattr(cpu, "SCHEDULED", tmp_path / "missing")
-    assert cpu.ProcessorWaits().share() is None
+    monkeypatch.setattr(cpu, "CGROUPS", tmp_path / "missing")
+    assert cpu.WaitingClock().read() == cpu.Waiting(None, None)
+
+
+@pytest.mark.parametrize(
+    ("limit", "statistics"),
+    [
+        ({"cpu.max": "100000 100000\n"}, ("cpu.stat", "nr_throttled 5\nthrottled_usec {:.0f}\n", 1e6)),
+        (
+            {"cpu/cpu.cfs_quota_us": "100000\n", "cpu/cpu.cfs_period_us": "100000\n"},
+            ("cpu/cpu.stat", "nr_throttled 5\nthrottled_time {:.0f}\n", 1e9),
+        ),
+    ],
+)
+def test_the_limit_of_a_container_makes_a_process_wait(
+    limit: dict[str, str], statistics: tuple[str, str, float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cpu").mkdir()
+    name, text, unit = statistics
+    for file, content in limit.items():
+        (tmp_path / file).write_text(content)
+    (tmp_path / name).write_text(text.format(3 * unit))
+    monkeypatch.setattr(cpu, "CGROUPS", tmp_path)
+    times = iter((10.0, 20.0))
+    monkeypatch.setattr(time, "monotonic", lambda: next(times))
+    clock = cpu.WaitingClock()
+    (tmp_path / name).write_text(text.format(7 * unit))
+    assert clock.read().container == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("user", "spins"),
+    [({}, cpu.SPINS), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)],
+)
+def test_threads_sleep_soon_unless_the_user_wants_otherwise(
+    user: dict[str, str], spins: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in user.items():
+        monkeypatch.setenv(name, value)
+    cpu.limit_spinning()
+    assert os.environ.get("GOMP_SPINCOUNT") == spins

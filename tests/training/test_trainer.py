@@ -19,12 +19,15 @@ from dragoman.errors import UserError
 from dragoman.settings import Training
 from dragoman.system import cpu
 from dragoman.system.progress import ProgressLine
+from dragoman.training import speed_watch
 from dragoman.training.averaging import average_weights
 from dragoman.training.budget import Budget
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.progress import Progress
+from dragoman.training.report.lines import complete_lines
+from dragoman.training.report.verdict import judge_run
 from dragoman.training.stop import StopRequested
 from dragoman.training.trainer import Trainer
 
@@ -590,16 +593,30 @@ def test_a_group_that_does_not_fit_into_memory_is_reported(
 
 
 @pytest.mark.parametrize(("waited", "warnings"), [(0.2, 0), (0.6, 1)])
-def test_a_busy_machine_is_reported_once(
+def test_a_busy_machine_is_reported_once_and_in_the_verdict(
     waited: float,
     warnings: int,
     make_trainer: TrainerMaker,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(cpu, "MEASURED_SECONDS", 0.0)
+    monkeypatch.setattr(speed_watch, "PERIOD", 0.0)
     monkeypatch.setattr(cpu, "_waited_seconds", lambda: waited * time.monotonic())
     trainer = make_trainer("training.steps=4", "training.validations=1")
     assert trainer.train()
-    assert capsys.readouterr().err.count("training waits for a processor 60% of the time") == warnings
+    assert capsys.readouterr().err.count("warning: training is slow: it waits for a processor 60%") == warnings
     assert sum("waits for a processor" in line["message"] for line in lines(trainer, "event")) == warnings
+    assert len(lines(trainer, "slow")) == 4 * warnings
+    verdict = judge_run(complete_lines(read_metrics(trainer.run / "metrics.jsonl")), trainer.recipe).training
+    assert sum(line.startswith("In 4 of 4 minutes, training is slow: it waits") for line in verdict) == warnings
+
+
+def test_a_run_slower_than_its_plan_is_reported(
+    make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(speed_watch, "PERIOD", 0.0)
+    monkeypatch.setattr(cpu, "_waited_seconds", lambda: 0.0)
+    made = make_trainer("training.steps=4", "training.validations=1")
+    trainer = Trainer(made.recipe, made.run, made.data, made.state, made.log, planned_speed=1e9)
+    assert trainer.train()
+    assert "less than a third of the 1,000,000,000 that the plan assumed" in capsys.readouterr().err

@@ -33,6 +33,7 @@ from dragoman.cli.text_files import TextFilesCommand
 from dragoman.cli.train import TrainCommand, quickstart, train
 from dragoman.cli.translate import translate
 from dragoman.errors import UserError, escape_controls
+from dragoman.system.cpu import limit_spinning
 from dragoman.system.discard import discard
 from dragoman.system.memory import is_out_of_memory
 from dragoman.system.run_paths import NoBundleError
@@ -75,6 +76,7 @@ app.add_typer(serve_key_app, name="serve-key")
 def main() -> None:
     """Run the command line; a UserError becomes a message and exit code 2."""
     listen_for_signals()
+    limit_spinning()
     warnings.showwarning = _show_warnings_once()
     _prepare_streams()
     try:

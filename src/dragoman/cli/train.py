@@ -129,21 +129,22 @@ def train(
     Example: dragoman train my/train.de my/train.en --minutes 20
     """
     from dragoman.system.memory import keep_freed_memory
-    from dragoman.training.run import train
+    from dragoman.training.run import Resume, train
 
     keep_freed_memory()
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
     files = TrainingTexts(recipe, validation or (), test or (), described, minutes, data_dir, keep_all, start_from)
-    loaded = _find_recipe(files, overrides or [], output, resume)
+    loaded, speed = _find_recipe(files, overrides or [], output, resume)
     run = output or RUNS / loaded.name
-    if not train(loaded, run, resume="auto" if resume == "auto" else resume is not None, data_directory=data_dir):
+    resumed: Resume = "auto" if resume == "auto" else resume is not None
+    if not train(loaded, run, resume=resumed, data_directory=data_dir, planned_speed=speed):
         raise typer.Exit(130)
 
 
 def _find_recipe(
     files: TrainingTexts, overrides: Sequence[str], output: Path | None, resume: Literal["run", "auto"] | None
-) -> Recipe:
-    """The recipe that is named, or that is chosen for the named files.
+) -> tuple[Recipe, float | None]:
+    """The recipe that is named, or that is chosen for the named files, and the speed that the choice assumes.
 
     Args:
         files: What to train on.
@@ -163,17 +164,17 @@ def _find_recipe(
             change = f"change {key} in the recipe, or use --set {key}=…" if key else "change the recipe, or use --set"
             raise UserError(f"--{given[0]} is for files of text; {change}")
         minutes = [] if files.minutes is None else [f"training.minutes={files.minutes!r}"]
-        return load_recipe(Path(first), [*overrides, *minutes])
+        return load_recipe(Path(first), [*overrides, *minutes]), None
     run = output or RUNS / files.name()
     resuming = resume == "run" or (resume == "auto" and (run / "recipe.toml").is_file())
     check_directory(run, resuming)  # before the text is checked, which can take minutes
     if resuming:
-        return _recipe_of_run(run, files, overrides)
+        return _recipe_of_run(run, files, overrides), None
     refuse_several_processes("dragoman train FILE…")
     made = files.plan(overrides)
     recipe = made.recipe(overrides)
     print(made.summary(recipe), file=sys.stderr)
-    return recipe
+    return recipe, made.expect(recipe).tokens_per_second
 
 
 def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) -> Recipe:

@@ -24,7 +24,7 @@ from dragoman.planning.choose import (
     choose_settings,
     vocabulary_size,
 )
-from dragoman.planning.expect import advise, count_parameters, describe_minutes, expect_training
+from dragoman.planning.expect import ExpectedTraining, advise, count_parameters, describe_minutes, expect_training
 from dragoman.planning.old_text import choose_old_text
 from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.subwords import facts_with, measure_subwords
@@ -101,15 +101,23 @@ class PlannedRecipe:
         """The recipe with overrides, ``SECTION.KEY=VALUE`` each; UserError if they are invalid."""
         return parse_recipe(self.text, overrides, self.name)
 
+    def expect(self, recipe: Recipe) -> ExpectedTraining:
+        """How long training takes on this machine.
+
+        Args:
+            recipe: The recipe with the overrides that training uses.
+        """
+        start = self.start
+        parameters = start.parameters if start and not recipe.training.new_vocabulary else None
+        return expect_training(recipe, self.facts, self.machine, parameters)
+
     def summary(self, recipe: Recipe) -> str:
         """How much text there is and what to expect, without what was left out.
 
         Args:
             recipe: The recipe with the overrides that training uses.
         """
-        facts, start = self.facts, self.start
-        parameters = start.parameters if start and not recipe.training.new_vocabulary else None
-        expected = expect_training(recipe, facts, self.machine, parameters)
+        facts, start, expected = self.facts, self.start, self.expect(recipe)
         tokens = replace(facts, old_share=0).target_tokens
         words = f"{counted(facts.source.words, 'source word')}, {counted(facts.target.words, 'target word')}"
         lines = [

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import mean
 
 import torch
 
-from dragoman.system.cpu import default_threads
+from dragoman.system.cpu import WaitingClock, default_threads
 from dragoman.system.device import choose_device, compute_dtype
 
 SIZE, SECONDS = 512, 0.3  # of the square matrices, and of a measurement
@@ -28,8 +27,8 @@ This rest is a smaller share in a larger model: with 2, 7 and 48 million paramet
 235, 460 and 560 to 740 GFLOP/s, where products run at 1,250. So the limit grows with the fourth root of the parameters.
 """
 
-BUSY = 2.0
-"""The slowdown above which other programs use the processor."""
+BUSY = 0.1
+"""The share of the time that products must wait for a processor: 0.01 alone, 0.24 next to a loop in Python."""
 
 R_DROP_COST = 1.8
 """The time of a training step with R-Drop, which computes each sentence twice, relative to a step without it."""
@@ -42,12 +41,12 @@ class MachineSpeed:
     Attributes:
         operations: Operations per second of a product of two matrices, in the data type of training.
         threads: Threads that compute it; None on a GPU.
-        slowdown: How many times as long a product takes on average, because other programs use the processor.
+        waiting: The share of the time that products waited for a processor; 0 where the system does not count it.
     """
 
     operations: float
     threads: int | None = None
-    slowdown: float = 1.0
+    waiting: float = 0.0
 
     def tokens_per_second(self, parameters: int) -> float:
         """Target tokens per second that training processes, without R-Drop.
@@ -63,7 +62,7 @@ class MachineSpeed:
 
     def describe_load(self) -> Iterator[str]:
         """What to expect while other programs use the processor, if they do."""
-        if self.slowdown > BUSY:
+        if self.waiting > BUSY:
             fix = "; training.threads = 1 may be faster then" if (self.threads or 1) > 1 else ""
             yield f"other programs use the processor; while they run, training may take several times as long{fix}"
 
@@ -85,19 +84,21 @@ def measure_speed(device_name: str = "auto", threads: int | None = None) -> Mach
     """
     device = choose_device(device_name)
     if device.type != "cpu":
-        return MachineSpeed(_measure_products(device, 2 * SIZE)[0])
+        return MachineSpeed(_fastest_product(device, 2 * SIZE))
     before, threads = torch.get_num_threads(), threads or default_threads()
+    clock = WaitingClock()
     try:
         torch.set_num_threads(threads)
-        operations, slowdown = _measure_products(device, SIZE)
+        operations = _fastest_product(device, SIZE)
         torch.set_num_threads(1)
-        return MachineSpeed(max(operations, _measure_products(device, SIZE)[0]), threads, slowdown)
+        operations = max(operations, _fastest_product(device, SIZE))
+        return MachineSpeed(operations, threads, clock.read().processor or 0.0)
     finally:
         torch.set_num_threads(before)
 
 
-def _measure_products(device: torch.device, size: int) -> tuple[float, float]:
-    """Operations per second of the fastest of many products of two square matrices, and the relative mean time."""
+def _fastest_product(device: torch.device, size: int) -> float:
+    """Operations per second of the fastest of many products of two square matrices."""
     a = torch.ones(size, size, device=device, dtype=compute_dtype("auto", device))
     (a @ a).sum().item()  # the first product prepares the kernel
     seconds: list[float] = []
@@ -106,4 +107,4 @@ def _measure_products(device: torch.device, size: int) -> tuple[float, float]:
         started = time.perf_counter()
         (a @ a)[0, 0].item()  # waits for a GPU
         seconds.append(time.perf_counter() - started)
-    return 2 * size**3 / min(seconds), mean(seconds) / min(seconds)
+    return 2 * size**3 / min(seconds)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import torch
-
 from dragoman.doctor.findings.finding import Finding
 from dragoman.evaluation.evaluate import Report
 from dragoman.system.progress import ProgressLine, format_seconds
 from dragoman.training.metrics_file import MetricsFile
+from dragoman.training.speed_watch import SlowPeriod
 
 LogPosition = dict[str, float]
 """Step, epoch (with a fraction) and seconds, as in every line of metrics.jsonl."""
@@ -18,13 +17,10 @@ LogPosition = dict[str, float]
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "loss": "loss"}
 """The names of scores in messages, by the value of `training.best_by`."""
 
-MOST_WAITING = 0.3
-"""The share of the time that training may wait for a processor without a warning."""
-
 MEASURED_SECONDS = 5.0
 """Time after which a process knows its rate: when a run is resumed, others may have been slower."""
 
-BUSY = "busy"
+SLOW = "slow"
 
 
 class RunLog:
@@ -37,8 +33,9 @@ class RunLog:
 
     def __init__(self, line: ProgressLine, metrics: MetricsFile) -> None:
         self.line, self.metrics = line, metrics
-        self._warned: set[str] = set()  # codes of findings, and BUSY
+        self._warned: set[str] = set()  # codes of findings, and SLOW
         self._latest = ""  # numbers of the latest steps
+        self._slow = ""  # what slows training down
         self._began: tuple[float, float] | None = None  # seconds and share of the budget when this process began
 
     def message(self, text: str) -> None:
@@ -60,7 +57,8 @@ class RunLog:
         if position["seconds"] - before < MEASURED_SECONDS or spent <= share:
             before = share = 0.0  # too early for a rate of this process
         left = format_seconds((position["seconds"] - before) / (spent - share) * (1 - spent)) if spent else "?"
-        self.line.update(spent, f"step {position['step']:,}  epoch {position['epoch']:.2f}  {self._latest}{left} left")
+        numbers = f"step {position['step']:,}  epoch {position['epoch']:.2f}  {self._latest}"
+        self.line.update(spent, f"{numbers}{self._slow}{left} left")
 
     def steps(self, position: LogPosition, values: dict[str, float], spent: float) -> None:
         """Log the means of the latest steps.
@@ -76,23 +74,22 @@ class RunLog:
         )
         self.show(position, spent)
 
-    def waiting(self, position: LogPosition, share: float) -> None:
-        """Warn once if others use the processors for much of the time.
+    def speed(self, position: LogPosition, slow: SlowPeriod | None) -> None:
+        """Log that the last minute of training was slow, with a warning the first time; or that it was not.
 
         Args:
             position: Position of the latest step.
-            share: Of the time that training waited for a processor.
+            slow: What was wrong.
         """
-        if share > MOST_WAITING and BUSY not in self._warned:
-            self._warned.add(BUSY)
-            message = f"warning: training waits for a processor {share:.0%} of the time"
-            several = torch.get_num_threads() > 1
-            self.message(
-                f"{message}, because of other programs{' or too many threads' if several else ''}\n"
-                "  fix: stop other programs, or train for longer"
-                f"{'; training.threads=1 may be faster while they run' if several else ''}"
-            )
-            self.event(position, message)
+        self._slow = f"slow: {slow.cause}  " if slow else ""
+        if slow is None:
+            return
+        values = {"speed": round(slow.speed, 1), "expected": slow.expected and round(slow.expected, 1)}
+        self.metrics.write("slow", position | values | {"message": str(slow), "fix": slow.fix})
+        if SLOW not in self._warned:
+            self._warned.add(SLOW)
+            self.message(f"warning: {slow}\n  fix: {slow.fix}")
+            self.event(position, f"warning: {slow}")
 
     def validating(self, position: LogPosition, spent: float) -> None:
         """Show that a validation has started."""

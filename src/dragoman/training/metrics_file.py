@@ -12,7 +12,7 @@ from typing import Any, Literal
 from dragoman.errors import UserError
 from dragoman.system.files import atomic_file, require_size
 
-RecordKind = Literal["train", "validation", "test", "comparison", "event"]
+RecordKind = Literal["train", "validation", "test", "comparison", "event", "slow"]
 _AT_THE_END = ("test", "comparison")
 Metrics = Sequence[dict[str, Any]]
 """Lines of metrics.jsonl."""

@@ -57,7 +57,14 @@ Resume = bool | Literal["auto"]
 """Whether to continue a run: yes, no, or if the run directory contains one."""
 
 
-def train(recipe: Recipe, output: Path, *, resume: Resume = False, data_directory: Path | None = None) -> bool:
+def train(
+    recipe: Recipe,
+    output: Path,
+    *,
+    resume: Resume = False,
+    data_directory: Path | None = None,
+    planned_speed: float | None = None,
+) -> bool:
     """Train a translator in a run directory.
 
     Args:
@@ -65,6 +72,7 @@ def train(recipe: Recipe, output: Path, *, resume: Resume = False, data_director
         output: The run directory; it must be new or empty, or contain this run when resuming.
         resume: Continue from the newest checkpoint; 'auto' continues if there is a run, and starts one otherwise.
         data_directory: Mirror of the dataset catalog to read before downloading.
+        planned_speed: Target tokens per second that the plan of the recipe assumed; a run that is much slower says so.
 
     Returns:
         Whether the run is finished: False if it was interrupted and can be resumed.
@@ -75,7 +83,7 @@ def train(recipe: Recipe, output: Path, *, resume: Resume = False, data_director
     with join_ranks() as ranks, ProgressLine(recipe.name, quiet=not ranks.first) as line:
         finished_before = has_all_results(output)
         try:
-            return _Run(recipe, output, data_directory, ranks, line, output).train(resume)
+            return _Run(recipe, output, data_directory, ranks, line, output, planned_speed).train(resume)
         except (KeyboardInterrupt, SystemExit):  # a second signal, or one between stages or before the first step
             if not finished_before and has_all_results(output):
                 return True  # too late to stop anything
@@ -95,6 +103,7 @@ class _Run:
         ranks: The processes of the run.
         line: Shows progress.
         main_run: The run that this one is a stage of; otherwise this one.
+        planned_speed: See `train`; it applies to the last stage.
         last: The last stage, once the others are finished.
     """
 
@@ -104,6 +113,7 @@ class _Run:
     ranks: Ranks
     line: ProgressLine
     main_run: Path
+    planned_speed: float | None = None
     last: LastStage | None = None
 
     @property
@@ -135,7 +145,7 @@ class _Run:
         """Finish all stages before the last one; returns None if the run must stop."""
 
         def train_teacher(recipe: Recipe, directory: Path) -> bool:
-            return replace(self, written=recipe, output=directory).train("auto")
+            return replace(self, written=recipe, output=directory, planned_speed=None).train("auto")
 
         with removed_after_error(self.output if made else None):
             return Stages(self.written, self.output, self.data_directory, self.ranks, self.line, train_teacher).finish()
@@ -233,7 +243,7 @@ class _Run:
         elif started:
             self.line.log(f"{run}: no intact checkpoint; starting again from step 0")
         metrics = MetricsFile(run / "metrics.jsonl" if ranks.first else Path(os.devnull), state.progress.step)
-        trainer = Trainer(recipe, run, data.dataset, state, RunLog(self.line, metrics), ranks)
+        trainer = Trainer(recipe, run, data.dataset, state, RunLog(self.line, metrics), ranks, self.planned_speed)
         trainer.log_model()
         if step is not None:
             self.line.log(f"continuing from step {state.progress.step:,}")

@@ -17,7 +17,6 @@ from dragoman.errors import UserError, counted
 from dragoman.evaluation.evaluate import Report
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.settings import Recipe
-from dragoman.system.cpu import ProcessorWaits
 from dragoman.system.device import compute_dtype
 from dragoman.training.batches import BatchStream
 from dragoman.training.budget import Budget, Stopwatch
@@ -28,6 +27,7 @@ from dragoman.training.log import LogPosition, RunLog
 from dragoman.training.random_state import random_state, set_random_state
 from dragoman.training.scheduled_sampling import draw_teacher_forcing
 from dragoman.training.schedules import learning_rate
+from dragoman.training.speed_watch import SpeedWatch
 from dragoman.training.state import TrainingState, pull_to_start, unsharded_model, update_moving_average
 from dragoman.training.step_statistics import StepStatistics
 from dragoman.training.stop import StopFlag, StopRequested
@@ -47,10 +47,18 @@ class Trainer:
         state: Model, optimizer and progress, changed in place.
         log: Logs metrics and messages.
         ranks: The processes that share the work; all of them have the same weights.
+        planned_speed: Target tokens per second that a plan assumed.
     """
 
     def __init__(
-        self, recipe: Recipe, run: Path, data: Dataset, state: TrainingState, log: RunLog, ranks: Ranks = SINGLE_PROCESS
+        self,
+        recipe: Recipe,
+        run: Path,
+        data: Dataset,
+        state: TrainingState,
+        log: RunLog,
+        ranks: Ranks = SINGLE_PROCESS,
+        planned_speed: float | None = None,
     ) -> None:
         self.recipe, self.settings, self.run, self.data = recipe, recipe.training, run, data
         self.state, self.log, self.ranks = state, log, ranks
@@ -59,7 +67,8 @@ class Trainer:
         self.stop = StopFlag()
         self.gradients = GradientComputer(state, self.batches.groups_at_once, ranks, log.message, self.stop)
         self.validator = Validator(recipe, data, state.device)
-        self._statistics, self._waits = StepStatistics(), ProcessorWaits()
+        self._statistics, self._speed = StepStatistics(), SpeedWatch(planned_speed)
+        self._step_tokens = 0  # target tokens of the latest step, in this process
 
     def log_model(self) -> None:
         """Log what is trained, and settings that have another effect than they seem to have."""
@@ -92,7 +101,7 @@ class Trainer:
             if len(progress.validated) > validated:  # not interrupted
                 progress.validation_seconds += progress.seconds - before
             if progress.step > step:
-                self._log_step()
+                self._log_step(progress.seconds - before)
             elapsed = progress.seconds - saved > 60 * self.settings.checkpoint_minutes
             if stop or validating or (elapsed and not self._validation_is_due):
                 self.save()
@@ -122,6 +131,7 @@ class Trainer:
             update_moving_average(state.moving_average, state.model, self.settings.ema_decay, self.batches.step)
         self.data.train.release_pages()
         self._statistics.add(losses, norm, rate)
+        self._step_tokens = sum(group.target_tokens for batch, _ in losses for group in batch)
         progress.step, progress.epoch, progress.group = self.batches.step, self.batches.epoch, self.batches.group
         progress.batches += len(teacher_forcing)
         progress.forced += teacher_forcing.count(1.0)
@@ -208,10 +218,11 @@ class Trainer:
         epoch = progress.epoch + min(1.0, progress.group / self.batches.groups_per_epoch)
         return {"step": progress.step, "epoch": round(epoch, 4), "seconds": round(progress.seconds, 2)}
 
-    def _log_step(self) -> None:
+    def _log_step(self, seconds: float) -> None:
         position, spent = self.position, self.budget.spent(self.state.progress)
-        if (share := self._waits.share()) is not None:
-            self.log.waiting(position, share)
+        measured, slow = self._speed.step(self._step_tokens * self.ranks.size, seconds)
+        if measured:
+            self.log.speed(position, slow)
         if self.state.progress.step % self.settings.log_every:
             self.log.show(position, spent)
         else:

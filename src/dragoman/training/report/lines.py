@@ -101,8 +101,16 @@ class _Event(_Timed):
     message: _Text
 
 
+class _Slow(_Timed):
+    kind: Literal["slow"]
+    speed: FiniteFloat
+    expected: FiniteFloat | None
+    message: _Text
+    fix: _Text
+
+
 _LINE: TypeAdapter[Any] = TypeAdapter(
-    Annotated[_Train | _Validation | _Test | _Comparison | _Event, Field(discriminator="kind")]
+    Annotated[_Train | _Validation | _Test | _Comparison | _Event | _Slow, Field(discriminator="kind")]
 )
 
 

@@ -74,7 +74,20 @@ def judge_run(metrics: Metrics, recipe: Recipe, about_text: Sequence[str] = ()) 
         scores = [judge_scores(best, f"the validation text, at step {best['step']:,}")]
     # The loss of a student is that of references, which it does not imitate.
     about_losses = [] if recipe.distillation.teachers else judge_training(validations, recipe.training)
-    return RunVerdict(scores, [*about_losses, *_judge_forgetting(compared_texts(metrics)), *about_text])
+    return RunVerdict(
+        scores, [*_judge_speed(metrics), *about_losses, *_judge_forgetting(compared_texts(metrics)), *about_text]
+    )
+
+
+def _judge_speed(metrics: Metrics) -> Iterator[str]:
+    """How long training was slow, why, and what helps."""
+    if slow := current_lines(metrics, "slow"):
+        latest = slow[-1]
+        minutes = max(len(slow), round(max(line["seconds"] for line in metrics if "seconds" in line) / 60))
+        yield (
+            f"In {len(slow)} of {counted(minutes, 'minute')}, {latest['message']}. To train more in the same time: "
+            f"{latest['fix']}."
+        )
 
 
 def compared_texts(metrics: Metrics) -> list[dict[str, Any]]:

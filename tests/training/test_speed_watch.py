@@ -1,0 +1,82 @@
+"""Slow minutes of training are noticed, with their cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from dragoman.system.cpu import Waiting
+from dragoman.training import speed_watch
+from dragoman.training.speed_watch import PERIOD, SlowPeriod, SpeedWatch
+
+ALONE, BESIDE, LIMITED = Waiting(0.01, None), Waiting(0.4, None), Waiting(0.3, 0.5)
+
+
+class FakeClock:
+    waiting = ALONE
+
+    def read(self) -> Waiting:
+        return self.waiting
+
+
+def minutes(watch: SpeedWatch, speeds: Sequence[float]) -> list[SlowPeriod | None]:
+    """What is found in each minute, in which a step takes three seconds."""
+    found = []
+    for speed in speeds:
+        for _ in range(int(PERIOD / 3)):
+            over, slow = watch.step(int(3 * speed), 3.0)
+            if over:
+                found.append(slow)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> type[FakeClock]:
+    monkeypatch.setattr(speed_watch, "WaitingClock", FakeClock)
+    monkeypatch.setattr(FakeClock, "waiting", ALONE)
+    return FakeClock
+
+
+def test_without_a_plan_the_fastest_minute_counts() -> None:
+    slow = [bool(each) for each in minutes(SpeedWatch(), [300, 900, 310, 290, 900])]
+    assert slow == [False, False, False, True, False]
+
+
+def test_a_plan_counts_from_the_first_minute() -> None:
+    first, second = minutes(SpeedWatch(planned=9000), [80, 3100])
+    assert first
+    assert "80 target tokens per second, less than a third of the 9,000 that the plan assumed" in str(first)
+    assert second is None
+
+
+def test_one_long_step_is_a_period() -> None:
+    over, slow = SpeedWatch(planned=9000).step(900, 75.0)
+    assert over
+    assert slow
+
+
+@pytest.mark.parametrize(
+    ("waiting", "cause", "fix"),
+    [
+        (ALONE, "the cause is not known", "power-saving"),
+        (BESIDE, "because of other programs", "stop other programs"),
+        (LIMITED, "its container may use only", "allow the container more cores"),
+    ],
+)
+def test_the_cause_is_what_the_process_waited_for(
+    waiting: Waiting, cause: str, fix: str, clock: type[FakeClock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "waiting", waiting)
+    (slow,) = minutes(SpeedWatch(planned=9000), [100])
+    assert slow
+    assert cause in str(slow)
+    assert fix in slow.fix
+
+
+def test_waiting_for_a_processor_is_reported_whatever_the_speed(
+    clock: type[FakeClock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "waiting", BESIDE)
+    (slow,) = minutes(SpeedWatch(), [5000])
+    assert str(slow) == "training is slow: it waits for a processor 40% of the time, because of other programs"
