@@ -12,6 +12,7 @@ import pytest
 from dragoman.cli.text_references import parse_languages
 from dragoman.corpus.references import file_name
 from dragoman.recipe import load_recipe
+from dragoman.system.time_limit import LEAST_TRAINING
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -101,6 +102,21 @@ def test_train_on_files_is_training_on_the_recipe_of_init(
     assert (swapped.code, "exchange" in swapped.error) == (2, True), swapped.error
     resumed = command("train", *files, "--resume")
     assert (resumed.code, "finished" in resumed.error) == (0, True), resumed.error
+
+
+def test_minutes_are_those_of_the_whole_command(
+    files: tuple[str, str], corpus: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    test = ("--test", str(corpus / "test.{lang}"))
+    outcome = command("train", *files, "--minutes", "0.1", *test, "--output", "run", *FAST[2:])
+    assert outcome.code == 0, outcome.error
+    assert "24 of 30 sentences are scored, to end in time" in outcome.error
+    minutes = load_recipe(tmp_path / "run" / "recipe.toml").training.minutes
+    assert minutes
+    assert LEAST_TRAINING * 0.1 <= minutes < 0.1
+    again = command("train", *files, *test, "--minutes", "0.1", "--output", "run", "--resume")
+    assert (again.code, "finished" in again.error) == (0, True), again.error
 
 
 def test_two_pairs_can_train_and_one_cannot(

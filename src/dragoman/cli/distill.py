@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -27,7 +28,7 @@ def distill(
     ] = "tiny",
     minutes: Annotated[
         float | None,
-        minutes_option("Minutes for translating and training (default: as many epochs as the text needs)."),
+        minutes_option("Minutes for everything, with the comparison (default: as many epochs as the text needs)."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -55,11 +56,13 @@ def distill(
     from dragoman.planning.student import StudentPlan
     from dragoman.settings import Distillation
     from dragoman.system.memory import keep_freed_memory
+    from dragoman.system.time_limit import TimeLimit
     from dragoman.training.run import train
 
     if round_trip and not mono:
         raise UserError("--round-trip only chooses translations of --mono; add --mono, or remove --round-trip")
     refuse_two_budgets(minutes, overrides or [])
+    limit = None if minutes is None or resume else TimeLimit.start(minutes)
     keep_freed_memory()
     run = output or RUNS / f"{run_directory(Path(teachers[0])).name}-{size}"
     paths = tuple(str(Path(teacher)) for teacher in teachers)  # the same with and without a slash at the end
@@ -71,7 +74,7 @@ def distill(
     recipe = _find_recipe(run, StudentPlan(size, minutes, distillation), overrides or [], resume, data_dir)
     if recipe.distillation.teachers != distillation.teachers:
         raise UserError("--set distillation.teachers: name the teachers as arguments")
-    if not train(recipe, run, resume=resume, data_directory=data_dir):
+    if not train(recipe, run, resume=resume, data_directory=data_dir, limit=limit):
         raise typer.Exit(130)
 
 
@@ -94,7 +97,7 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
         "TEACHER": recipe.distillation.teachers == plan.distillation.teachers,
         "--mono": recipe.distillation.mono == plan.distillation.mono,
         "--round-trip": recipe.distillation.round_trip == plan.distillation.round_trip,
-        "--minutes": plan.minutes in (None, recipe.training.minutes),
+        "--minutes": plan.minutes is None or plan.minutes >= (recipe.training.minutes or math.inf),
         "--size or --set model.…": shape.items() <= recipe.model.model_dump().items(),
     }
     if changed := [name for name, is_same in same.items() if not is_same]:

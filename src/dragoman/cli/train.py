@@ -31,6 +31,7 @@ from dragoman.cli.training_texts import (
 )
 from dragoman.errors import UserError
 from dragoman.system.run_paths import RUNS
+from dragoman.system.time_limit import LEAST_TRAINING
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe
@@ -98,7 +99,10 @@ def train(
     overrides: Overrides = None,
     minutes: Annotated[
         float | None,
-        minutes_option("Minutes to train (default: those of the recipe; for text, as many epochs as it needs)."),
+        minutes_option(
+            "Minutes to train (default: those of the recipe). For text, minutes for everything, with analysis, scores "
+            "and report (default: as many epochs as it needs)."
+        ),
     ] = None,
     validation: ValidationOption = None,
     test: TestOption = None,
@@ -129,15 +133,21 @@ def train(
     Example: dragoman train my/train.de my/train.en --minutes 20
     """
     from dragoman.system.memory import keep_freed_memory
+    from dragoman.system.time_limit import TimeLimit
     from dragoman.training.run import Resume, train
 
     keep_freed_memory()
+    limit = None if minutes is None else TimeLimit.start(minutes)
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
-    files = TrainingTexts(recipe, validation or (), test or (), described, minutes, data_dir, keep_all, start_from)
+    files = TrainingTexts(
+        recipe, validation or (), test or (), described, minutes, data_dir, keep_all, start_from, limit
+    )
     loaded, speed = _find_recipe(files, overrides or [], output, resume)
     run = output or RUNS / loaded.name
     resumed: Resume = "auto" if resume == "auto" else resume is not None
-    if not train(loaded, run, resume=resumed, data_directory=data_dir, planned_speed=speed):
+    if not train(
+        loaded, run, resume=resumed, data_directory=data_dir, planned_speed=speed, limit=limit if speed else None
+    ):
         raise typer.Exit(130)
 
 
@@ -177,6 +187,14 @@ def _find_recipe(
     return recipe, made.expect(recipe).tokens_per_second
 
 
+def _minutes_of_run(given: float | None, recipe: Recipe) -> float | None:
+    """The given minutes, if they can be those that the run was started with: training gets most of them."""
+    minutes = recipe.training.minutes
+    if given is None or minutes is None:
+        return minutes
+    return given if LEAST_TRAINING * given <= minutes <= given else minutes
+
+
 def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) -> Recipe:
     """The recipe of a run to resume; raises UserError if it was started with other files or options."""
     from dragoman.recipe import load_recipe
@@ -192,7 +210,7 @@ def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) ->
         "--validation": ("data.validation", tuple(texts.validation), recipe.data.validation),
         "--test": ("data.test", tuple(texts.test), recipe.data.test),
         "--keep-all": ("data.clean", texts.clean, recipe.data.clean),
-        "--minutes": ("training.minutes", files.minutes, recipe.training.minutes),
+        "--minutes": ("training.minutes", files.minutes, _minutes_of_run(files.minutes, recipe)),
         "--start-from": ("training.start_from", files.start_from, recipe.training.start_from),
     }
     optional = {"--validation", "--test", "--minutes", "--start-from"}  # need not be repeated

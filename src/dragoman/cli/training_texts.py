@@ -12,11 +12,17 @@ import typer
 from dragoman.cli.output import print_to_stderr
 from dragoman.cli.text_references import FileOptions, as_references, find_references, refuse_meaningless_options
 from dragoman.errors import UserError
+from dragoman.system.time_limit import END_SHARE, LEAST_TRAINING
 
 if TYPE_CHECKING:
     from dragoman.corpus.pair import Languages
     from dragoman.planning.plan import PlannedRecipe, Texts
     from dragoman.settings import CorpusReference
+    from dragoman.system.time_limit import TimeLimit
+
+SECONDS_PER_MEGABYTE, COMPRESSION = 3.0, 3
+"""How long it takes to check and to prepare a megabyte of text on two cores (tatoeba: 4.0, longer sentences: 2.5), and
+how much larger compressed text is than its file."""
 
 KeepAllOption = Annotated[
     bool,
@@ -53,6 +59,7 @@ class TrainingTexts:
     data_directory: Path | None
     keep_all: bool = False
     start_from: str | None = None
+    limit: TimeLimit | None = None
 
     def given(self) -> list[str]:
         """The names of options that describe files of text, of those that were given."""
@@ -98,9 +105,27 @@ class TrainingTexts:
         from dragoman.planning.plan import plan_recipe
 
         texts, directory = self.texts(), self.data_directory
+        if self.limit and (warning := self._describe_delay(self.limit)):
+            print_to_stderr(warning)
         held_out = (*texts.validation, *texts.test)
         check_first_pairs(held_out, texts.languages, directory)  # before the training text is read, which takes long
-        return plan_recipe(texts, self.minutes, directory, print_to_stderr, self.start_from, overrides)
+        return plan_recipe(texts, self.minutes, directory, print_to_stderr, self.start_from, overrides, self.limit)
+
+    def _describe_delay(self, limit: TimeLimit) -> str | None:
+        """How long the command takes, if there is too much text to end in time."""
+        from dragoman.planning.expect import describe_minutes
+
+        files = [Path(name) for name in self.train if Path(name).is_file()]
+        size = sum(file.stat().st_size * (COMPRESSION if file.suffix in (".gz", ".zip") else 1) for file in files)
+        before = size / 1e6 * SECONDS_PER_MEGABYTE / 60
+        minutes = before + (LEAST_TRAINING + END_SHARE) * limit.minutes
+        if minutes <= limit.minutes:
+            return None
+        return (
+            f"this will take about {describe_minutes(minutes)} instead of {describe_minutes(limit.minutes)}: checking "
+            f"and preparing {size / 1e6:,.0f} MB of text takes about {describe_minutes(before)}, and training gets "
+            f"{LEAST_TRAINING:.0%} of --minutes in any case"
+        )
 
 
 def refuse_two_budgets(minutes: float | None, overrides: Sequence[str]) -> None:

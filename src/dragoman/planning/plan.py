@@ -33,6 +33,7 @@ from dragoman.planning.write import recipe_text
 from dragoman.recipe import overridden, parse_recipe
 from dragoman.settings import CorpusReference, Data, Model, Recipe, WeightedCorpus
 from dragoman.system.progress import Log, no_log
+from dragoman.system.time_limit import TimeLimit
 from dragoman.training.report.verdict import FEW_EPOCHS
 from dragoman.training.start import check_start_fits, check_start_languages
 
@@ -40,6 +41,9 @@ ADAPTED = "-adapted"
 """The end of the name of a recipe that starts from a bundle, whose run is often called like the languages."""
 MAX_TOKENS = 128
 MAX_HELD_OUT = 1000  # validation pairs
+PREPARATION = 1.5
+"""How long preparing the text takes after it was checked to choose settings, relative to that; measured with 40,000
+pairs."""
 MAX_BLOCK = 50  # neighboring pairs; in corpora of documents, lines further apart have little in common
 MIN_BLOCKS = 10
 FEW_STEPS = 400  # in which a small model learns less than a tiny one in the same time; with 500, they are equal
@@ -146,6 +150,7 @@ def plan_recipe(
     log: Log = no_log,
     start_from: str | None = None,
     overrides: Sequence[str] = (),
+    limit: TimeLimit | None = None,
 ) -> PlannedRecipe:
     """Read the training text and choose a recipe for it.
 
@@ -156,6 +161,7 @@ def plan_recipe(
         log: Receives messages while text is checked.
         start_from: The bundle or run directory that the training starts from.
         overrides: ``SECTION.KEY=VALUE`` each, with which the bundle must agree; they can set the time, too.
+        limit: The time for everything, of which training gets what is left; instead of `minutes`.
 
     Raises:
         UserError: The text or the bundle cannot be used, for example because the bundle is of other languages.
@@ -183,6 +189,9 @@ def plan_recipe(
         old, share = choose_old_text(start, texts.languages, new, facts.pairs, data_directory, log)
         texts, facts = replace(texts, train=[*texts.train, *old]), replace(facts, old_share=share)
     machine = measure_chosen_speed(overrides)
+    if limit:
+        sentences = (1 + len(texts.test)) * MAX_HELD_OUT
+        minutes = round(limit.training_minutes(sentences, PREPARATION * limit.spent), 4)
     made = plan_with(texts, facts, minutes, machine, cleaned, start)
     if start is None:
         return made

@@ -8,6 +8,9 @@ import time
 from dragoman.settings import Training
 from dragoman.training.progress import Progress
 
+MOST_OF_TIME = 0.5
+"""The share of a budget in minutes that is kept for the last validation, at most."""
+
 
 class Budget:
     """The budget of a run, in steps, epochs or minutes.
@@ -31,9 +34,11 @@ class Budget:
         return max(1, math.ceil(self.settings.epochs * self._epochs_to_steps))
 
     def spent(self, progress: Progress) -> float:
-        """Fraction of the budget spent, 0 to 1."""
+        """Fraction of the budget spent, 0 to 1. A budget in minutes includes the last validation."""
         if self.settings.minutes is not None:
-            return min(1.0, progress.seconds / (60 * self.settings.minutes))
+            seconds = 60 * self.settings.minutes
+            last = min(progress.mean_validation_seconds, MOST_OF_TIME * seconds)
+            return min(1.0, progress.seconds / (seconds - last))
         return min(1.0, progress.step / self.total_steps)
 
     def validations_due(self, progress: Progress) -> int:
@@ -51,8 +56,8 @@ class Budget:
         minutes, share, done = self.settings.minutes, self.settings.validation_share, len(progress.validated)
         if minutes is None or not done or due == self.settings.validations:
             return True
-        expected = progress.validation_seconds / done  # if this one takes as long as the others
-        if progress.seconds + expected >= 60 * minutes:  # the last one would follow at once
+        expected = progress.mean_validation_seconds  # if this one takes as long as the others
+        if progress.seconds + 2 * expected >= 60 * minutes:  # the last one would follow at once
             return False
         return share is None or expected * (done + 1) <= share * progress.seconds
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from dragoman.explanation.alignment_choice import choose_rows
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
+from dragoman.system.time_limit import TimeLimit
 from dragoman.text.multilingual import all_language_ids
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.averaging import average_weights
@@ -37,8 +39,13 @@ from dragoman.translator import Translator
 
 SAMPLED_PAIRS = 10_000
 
+TESTS_SHARE, CALIBRATION_SHARE = 0.6, 0.4
+"""Shares of the time left, which scoring the tests and calibrating the confidence may take; both also analyze."""
 
-def score_and_save(trainer: Trainer, model: Transformer, data: RunData, student: bool = False) -> None:
+
+def score_and_save(
+    trainer: Trainer, model: Transformer, data: RunData, student: bool = False, limit: TimeLimit | None = None
+) -> None:
     """Load the best weights into a model, score it, and save the bundle.
 
     Args:
@@ -47,6 +54,7 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, student:
         data: The test corpora, and the bundle that the training started from, if any: `training.start_share` mixes its
             weights in, and it is scored, too.
         student: Whether the model is a student, which gets a shortlist.
+        limit: If it leaves too little time, samples of the text are translated.
     """
     recipe, progress, log = trainer.recipe, trainer.state.progress, trainer.log
     steps = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
@@ -61,13 +69,17 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, student:
     decoding = recipe.decoding.model_copy(update={"shortlist": False, "neighbors": None})
     engine = open_engine(EngineRequest(bundle, decoding, device, compute_type="float32"))
     translator = Translator(bundle, decoding, str(device), engine=engine)
-    scores = {}
+    scores: dict[str, dict[str, Any]] = {}
     for name, pairs in data.tests.items():
-        log.line.update(1.0, f"translating and scoring {counted(len(pairs), 'sentence')} of {name} …")
-        scores[name] = _score_test(trainer, translator, name, pairs)
+        share = TESTS_SHARE / (len(data.tests) - len(scores))
+        scored = _fit(pairs, translator, limit, share)
+        log.line.update(1.0, f"translating and scoring {counted(len(scored), 'sentence')} of {name} …")
+        if len(scored) < len(pairs):
+            log.message(f"{name}: {len(scored):,} of {counted(len(pairs), 'sentence')} are scored, to end in time")
+        scores[name] = _score_test(trainer, translator, name, scored)
     if data.start_scores is not None:
         compare_with_start(trainer, translator, data.tests, scores, data.start_scores)
-    finished = replace(_describe(trainer, translator), scores=scores)
+    finished = replace(_describe(trainer, translator, limit), scores=scores)
     if student and not all_language_ids(bundle.target):  # CTranslate2 could not begin with a language
         finished = replace(finished, shortlist=learn_shortlist(trainer.data.train, bundle.source, bundle.target))
     log.metrics.require_directory()
@@ -76,14 +88,27 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, student:
     log.message(f"bundle: {trainer.run / 'bundle'}")
 
 
-def _describe(trainer: Trainer, translator: Translator) -> Bundle:
+def _fit(pairs: list[Pair], translator: Translator, limit: TimeLimit | None, share: float) -> list[Pair]:
+    """The pairs, or a sample of them that can be translated in a share of the time that is left."""
+    if limit is None:
+        return pairs
+
+    def translate(some: Sequence[Pair]) -> None:
+        for _ in translator.stream(pair.source for pair in some):
+            pass
+
+    return limit.sample(pairs, translate, share)
+
+
+def _describe(trainer: Trainer, translator: Translator, limit: TimeLimit | None) -> Bundle:
     """The bundle of a translator with its training text, the rows of attention that align, and its confidence."""
     data, line, bundle = trainer.data, trainer.log.line, translator.bundle
     line.update(1.0, "describing the training text …")
     described = describe_training_text(data, trainer.recipe).model_dump()
-    rows = choose_rows(bundle, data.validation, data.dictionary or learn_dictionary(_sample_pairs(data)))
+    validation = _fit(data.validation, translator, limit, CALIBRATION_SHARE)
+    rows = choose_rows(bundle, validation, data.dictionary or learn_dictionary(_sample_pairs(data)))
     line.update(1.0, "translating validation text, to calibrate the confidence …")
-    fitted = calibrate(translator, data.validation)
+    fitted = calibrate(translator, validation)
     return replace(
         bundle,
         training_text=described,

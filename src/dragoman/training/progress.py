@@ -31,6 +31,11 @@ class Progress:
     scaler: dict[str, Any] = field(default_factory=dict)  # state of float16's loss scaling
     tokenizers: str | None = None  # the run's `tokenizers_digest`; None: stored by an earlier version
 
+    @property
+    def mean_validation_seconds(self) -> float:
+        """The mean time of a validation; 0 before the first one."""
+        return self.validation_seconds / len(self.validated) if self.validated else 0.0
+
     def averaged(self, average: int) -> list[int]:
         """Steps of the last `average` validations, whose weights are averaged at the end."""
         return self.validated[-average:]

@@ -16,8 +16,9 @@ from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.system.files import write_text
 from dragoman.system.leftovers import restore_replaced
-from dragoman.system.progress import ProgressLine
+from dragoman.system.progress import ProgressLine, format_seconds
 from dragoman.system.run_paths import has_bundle, resume_command
+from dragoman.system.time_limit import LEAST_TRAINING, TimeLimit
 from dragoman.training.checkpoint import load_checkpoint, newest_intact, refuse_other_versions
 from dragoman.training.directory import (
     LEFT_OUT_FILE,
@@ -50,8 +51,17 @@ from dragoman.training.start import record_start
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
 from dragoman.training.student_card import COMPARISON
-from dragoman.training.teacher_comparison import NOT_COMPARED, NOT_FINISHED, compare_student, keep_uncompared
+from dragoman.training.teacher_comparison import (
+    COMPARED_SENTENCES,
+    NOT_COMPARED,
+    NOT_FINISHED,
+    compare_student,
+    keep_uncompared,
+)
 from dragoman.training.trainer import Trainer
+
+SETUP = 0.15
+"""How long the initial weights take, which may depend on which words occur together, relative to the time before."""
 
 Resume = bool | Literal["auto"]
 """Whether to continue a run: yes, no, or if the run directory contains one."""
@@ -64,6 +74,7 @@ def train(
     resume: Resume = False,
     data_directory: Path | None = None,
     planned_speed: float | None = None,
+    limit: TimeLimit | None = None,
 ) -> bool:
     """Train a translator in a run directory.
 
@@ -73,6 +84,7 @@ def train(
         resume: Continue from the newest checkpoint; 'auto' continues if there is a run, and starts one otherwise.
         data_directory: Mirror of the dataset catalog to read before downloading.
         planned_speed: Target tokens per second that the plan of the recipe assumed; a run that is much slower says so.
+        limit: When everything should be finished: training gets the rest of the time.
 
     Returns:
         Whether the run is finished: False if it was interrupted and can be resumed.
@@ -83,7 +95,7 @@ def train(
     with join_ranks() as ranks, ProgressLine(recipe.name, quiet=not ranks.first) as line:
         finished_before = has_all_results(output)
         try:
-            return _Run(recipe, output, data_directory, ranks, line, output, planned_speed).train(resume)
+            return _Run(recipe, output, data_directory, ranks, line, output, planned_speed, limit).train(resume)
         except (KeyboardInterrupt, SystemExit):  # a second signal, or one between stages or before the first step
             if not finished_before and has_all_results(output):
                 return True  # too late to stop anything
@@ -104,6 +116,7 @@ class _Run:
         line: Shows progress.
         main_run: The run that this one is a stage of; otherwise this one.
         planned_speed: See `train`; it applies to the last stage.
+        limit: See `train`.
         last: The last stage, once the others are finished.
     """
 
@@ -114,6 +127,7 @@ class _Run:
     line: ProgressLine
     main_run: Path
     planned_speed: float | None = None
+    limit: TimeLimit | None = None
     last: LastStage | None = None
 
     @property
@@ -145,22 +159,47 @@ class _Run:
         """Finish all stages before the last one; returns None if the run must stop."""
 
         def train_teacher(recipe: Recipe, directory: Path) -> bool:
-            return replace(self, written=recipe, output=directory, planned_speed=None).train("auto")
+            return replace(self, written=recipe, output=directory, planned_speed=None, limit=None).train("auto")
 
         with removed_after_error(self.output if made else None):
             return Stages(self.written, self.output, self.data_directory, self.ranks, self.line, train_teacher).finish()
 
-    def _prepare(self, made: bool) -> RunData:
-        """What to train with; the first process writes the files that a run starts with."""
+    def _prepare(self, made: bool, started: bool) -> tuple[_Run, RunData]:
+        """What to train with, and this run with its time; the first process writes the files that a run starts with."""
         with removed_after_error(self.output if made else None):
             teachers = self.written.distillation.teachers
             data = read_run_data(self.recipe, self.output, self.data_directory, self.ranks, self.line, teachers)
+            run = self._with_time_left(self.limit, data) if self.limit and not started else self
             if self.ranks.first:
-                start_directory(self.written, self.output, data.dataset)
+                start_directory(run.written, self.output, data.dataset)
                 record_start(self.output, data.start)
                 if data.cleaned:
                     shutil.copyfile(data.cleaned.listing, self.output / LEFT_OUT_FILE)
-        return data
+        return run, data
+
+    def _with_time_left(self, limit: TimeLimit, data: RunData) -> _Run:
+        """This run with a training that leaves time for its end."""
+        compared = COMPARED_SENTENCES if self.written.distillation.teachers else 0
+        sentences = len(data.dataset.validation) + sum(map(len, data.tests.values())) + compared
+        minutes, end = limit.training_minutes(sentences, SETUP * limit.spent), limit.end_seconds(sentences)
+        total = limit.spent + 60 * minutes + end
+        late = (
+            ""
+            if total <= 60 * limit.minutes + 1
+            else f"; {format_seconds(total)} in all: training gets {LEAST_TRAINING:.0%}"
+        )
+        self.line.log(
+            f"time: {format_seconds(limit.spent)} so far, {format_seconds(60 * minutes)} for training with validation, "
+            f"about {format_seconds(end)} for final scores and the report{late}"
+        )
+        changed = round(minutes, 4) - (self.recipe.training.minutes or 0.0)  # that of all stages changes as much
+
+        def with_time(recipe: Recipe) -> Recipe:
+            training = recipe.training.model_copy(update={"minutes": (recipe.training.minutes or 0.0) + changed})
+            return recipe.model_copy(update={"training": training})
+
+        last = replace(self.last, recipe=with_time(self.last.recipe)) if self.last else None
+        return replace(self, written=with_time(self.written), last=last)
 
     def _end_again(self) -> bool:
         """Tell that the run is finished, and compare a student if that is left to do; returns False if interrupted."""
@@ -179,7 +218,9 @@ class _Run:
 
     def _compare(self, stopped: bool = False) -> bool:
         """Compare a finished student with its teachers; returns False if a stop was requested before or meanwhile."""
-        finished = not stopped and compare_student(self.written, self.output, self.data_directory, self.line)
+        finished = not stopped and compare_student(
+            self.written, self.output, self.data_directory, self.line, self.limit
+        )
         if not finished:
             command = resume_command(self.output, self.data_directory)
             self.line.log(f"to compare the student with its teacher later, run: {command}")
@@ -189,7 +230,11 @@ class _Run:
         """Train in the last stage, or the only one; `made` says whether the directory is new."""
         started = (self.output / PAIRS_FILE).is_file()
         with self.ranks.first_before_others():
-            data = self._prepare(made)
+            run, data = self._prepare(made, started)
+        return run._train_on(data, started)
+
+    def _train_on(self, data: RunData, started: bool) -> bool:
+        """Train on prepared text; `started` says whether there may be checkpoints."""
         torch.manual_seed(self.recipe.training.seed + self.ranks.rank)
         trainer = self._build_trainer(data, started)
         with closing(trainer.log.metrics), closing(trainer.batches):
@@ -221,7 +266,7 @@ class _Run:
             with trainer.stop.interruptible():
                 if model:
                     (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop, see `needs_no_training`
-                    score_and_save(trainer, model, data, bool(self.written.distillation.teachers))
+                    score_and_save(trainer, model, data, bool(self.written.distillation.teachers), self.limit)
         except StopRequested:
             saved = False
         (stopped,) = self.ranks.largest((not saved,))  # the others would go on to the next stage

@@ -16,6 +16,7 @@ from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.cpu import usable_cores
 from dragoman.system.progress import Meter, Update, no_update
+from dragoman.system.time_limit import TimeLimit
 from dragoman.training.compared_search import COLUMNS, ComparedSearch, sizes_on_disk
 
 HEADING = "## Compared with its teacher"
@@ -24,6 +25,7 @@ COMPARISON = "Comparison"
 
 REPEATS = 3  # of the measurement of the speed, of which the fastest counts: other programs only slow it down
 MAX_SECONDS = 120.0  # for more than one of them
+TEACHER_SHARE = 0.25  # of the time left, for one translation by the teacher: each translator does that at least twice
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ def compare_with_teachers(
     text: str,
     pairs: Sequence[Pair],
     update: Update = no_update,
+    limit: TimeLimit | None = None,
 ) -> StudentCard:
     """Translate with all of them in turn, and compare the student with the teachers' usual search.
 
@@ -63,11 +66,15 @@ def compare_with_teachers(
         text: The name of the pairs.
         pairs: Sources with references.
         update: Receives progress.
+        limit: If it leaves too little time, fewer pairs are translated, and less often.
     """
-    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     teacher, new = ComparedSearch.open(teachers), ComparedSearch.open(student)
     greedy = ComparedSearch.open(teachers, **PLAIN_SEARCH, beam_size=1, n_best=1)
     compared = (teacher, greedy, new)
+    if limit:
+        pairs = limit.sample(pairs, lambda some: teacher.translate([pair.source for pair in some]), TEACHER_SHARE)
+        teacher.seconds.clear()
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     meter = Meter(update, "comparing", (REPEATS + 1) * len(compared) * len(pairs), unit="translations")
     gc.collect()
     frozen = gc.get_freeze_count()  # by the program that calls this
@@ -75,7 +82,8 @@ def compare_with_teachers(
     started = time.monotonic()
     try:
         for repeat in range(REPEATS + 1):
-            if repeat > 1 and time.monotonic() - started > MAX_SECONDS:
+            seconds = time.monotonic() - started
+            if repeat > 1 and (seconds > MAX_SECONDS or (limit and limit.left < 2 * seconds / repeat)):
                 break
             for each in compared:
                 each.translate(sources)

@@ -15,6 +15,7 @@ from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.files import atomic_file, read_json_with, write_json, write_text
 from dragoman.system.progress import ProgressLine
 from dragoman.system.run_paths import NoBundleError
+from dragoman.system.time_limit import TimeLimit
 from dragoman.training.directory import REPORT_FILE
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.report.report import render_report
@@ -35,6 +36,9 @@ END_OF_SECTION = "<!-- end of the comparison -->"
 VALIDATION_NAME = "the validation text"
 MAX_PAIRS = 1000
 
+COMPARED_SENTENCES = 6 * MAX_PAIRS
+"""Sentences that a comparison translates: teacher, teacher with greedy search, and student, twice each."""
+
 
 def keep_uncompared(run: Path, facts: Sequence[tuple[str, str]], about_text: Sequence[str]) -> None:
     """Record that a finished student is not compared yet, in its card and in a file for `compare_student`.
@@ -48,7 +52,9 @@ def keep_uncompared(run: Path, facts: Sequence[tuple[str, str]], about_text: Seq
     write_json(run / NOT_COMPARED_FILE, {"facts": facts, "about_text": about_text})
 
 
-def compare_student(recipe: Recipe, run: Path, data_directory: Path | None, line: ProgressLine) -> bool:
+def compare_student(
+    recipe: Recipe, run: Path, data_directory: Path | None, line: ProgressLine, limit: TimeLimit | None = None
+) -> bool:
     """Compare a student with its teachers after `keep_uncompared`, and change its card and its report.
 
     If it is interrupted, or the teachers cannot be used, both say so, and this can be called again later.
@@ -58,6 +64,7 @@ def compare_student(recipe: Recipe, run: Path, data_directory: Path | None, line
         run: The run directory.
         data_directory: Mirror of the dataset catalog.
         line: Receives progress and the lines of the report, or why the student cannot be compared.
+        limit: If it leaves too little time, a sample of the text is compared.
 
     Returns:
         False if the comparison was interrupted.
@@ -67,7 +74,7 @@ def compare_student(recipe: Recipe, run: Path, data_directory: Path | None, line
         (old_facts, about_text), metrics = _read_kept(path), read_metrics(run / "metrics.jsonl")
         try:
             with stop.interruptible():
-                card = _compare(recipe, run, data_directory, line)
+                card = _compare(recipe, run, data_directory, line, limit)
             section, new, is_compared = card.markdown(), list(card.facts()), True
             for label, value in new:
                 line.log(f"{label}: {value}")
@@ -94,7 +101,9 @@ def _read_kept(path: Path) -> tuple[list[tuple[str, str]], list[str]]:
         raise UserError(f"{path}: damaged; restore it, or start again with another --output") from None
 
 
-def _compare(recipe: Recipe, run: Path, data_directory: Path | None, line: ProgressLine) -> StudentCard:
+def _compare(
+    recipe: Recipe, run: Path, data_directory: Path | None, line: ProgressLine, limit: TimeLimit | None
+) -> StudentCard:
     """Compare; raises UserError if a teacher is missing, damaged or not the one that the run was started with."""
     name, pairs = _compared_text(recipe, run, data_directory)
     line.log(f"comparing with the teacher on {name} …")
@@ -102,7 +111,7 @@ def _compare(recipe: Recipe, run: Path, data_directory: Path | None, line: Progr
         raise UserError(f"{', '.join(changed)}: changed since the run was started")
     teachers = BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
     student = BundleEnsemble.load([str(run)], recipe.data.languages)
-    return compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS], line.update)
+    return compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS], line.update, limit)
 
 
 def _compared_text(recipe: Recipe, run: Path, data_directory: Path | None) -> tuple[str, list[Pair]]:

@@ -61,6 +61,13 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
         "translations do depend on their sources",
         "use files in the same order, and find missing lines with dragoman doctor data SOURCE REFERENCE",
     ),
+    "shifted-references": FindingType(
+        "error",
+        "lines are missing or were added in one of the two files; the translations resemble references in other lines "
+        "much more than their own",
+        "find the missing lines with dragoman doctor data SOURCE REFERENCE, and restore them; scores and the other "
+        "checks of references mean nothing before",
+    ),
     "exchanged-sides": FindingType(
         "error",
         "source and reference were exchanged, or the model translates in the other direction",

@@ -11,6 +11,7 @@ from dragoman.doctor.output.input_checks import (
     check_few_sentences,
     check_languages_of_files,
 )
+from dragoman.doctor.output.reference_shifts import check_shifted_references
 from dragoman.doctor.output.reference_stretches import check_reference_stretches
 from dragoman.doctor.output.source_checks import find_unusual_sources, report_unusual_sources
 from dragoman.doctor.output.text_checks import (
@@ -91,6 +92,8 @@ def _check_all(
 ) -> list[Finding]:
     """All findings about the translations of sources, given their line numbers in the file."""
     report, translations = evaluate(translator, sources, references)
+    if shifted := list(check_shifted_references(references, translations, lines)):
+        return [*shifted, *check_repetition(sources, references, translations)]
     whole_file = list(check_use_of_source(translator, sources, references, translations))
     stretches = () if whole_file else check_reference_stretches(translator, sources, references, translations, lines)
     return [
