@@ -65,7 +65,9 @@ def doctor_model(
     from dragoman.doctor.model.loading import examine_by_name
     from dragoman.system.device import choose_device
 
-    _report(examine_by_name(model, overfit=overfit, device=choose_device(device)), as_json)
+    learning = "" if overfit else "whether the model learns (--overfit), "
+    not_examined = f"{learning}your loss, your labels, your search, and what docs/doctor.md lists as out of reach"
+    _report(examine_by_name(model, overfit=overfit, device=choose_device(device)), as_json, not_examined)
 
 
 @doctor_app.command("data", cls=TextFilesCommand)
@@ -115,7 +117,9 @@ def doctor_data(
         raise UserError("--test cannot be used with a recipe; the recipe names its test corpora in data.test")
     else:
         corpora = corpora_of_recipe(load_recipe(Path(corpus[0])).data, data_dir)
-    _report(check_corpora(corpora, write), as_json)
+    overlap = "" if corpora.held_out else "text that is also in a test text (--test), "
+    not_examined = f"{overlap}whether translations are right beyond their length, language, names, numbers and words"
+    _report(check_corpora(corpora, write), as_json, not_examined)
 
 
 @doctor_app.command("output", cls=SuggestingCommand)
@@ -142,16 +146,17 @@ def doctor_output(
     from dragoman.doctor.output.check import check_translator
 
     translator = open_translator(bundle, overrides, EngineOptions(engine, device, compute_type, verbose))
-    _report(check_translator(translator, *read_texts(source, reference)), as_json)
+    not_examined = "wrong words and meanings in single sentences; dragoman evaluate and dragoman compare score them"
+    _report(check_translator(translator, *read_texts(source, reference)), as_json, not_examined)
 
 
-def _report(findings: list[Finding], as_json: bool) -> None:
-    """Print findings; exit with code 1 if there is an error among them."""
+def _report(findings: list[Finding], as_json: bool, not_examined: str) -> None:
+    """Print findings, or what was not examined if there are none; exit with code 1 if there is an error among them."""
     from dragoman.doctor import is_healthy
 
     if as_json:
         print_json([finding.to_dict() for finding in findings])
     else:
-        print("\n\n".join(map(str, findings)) or "no problems found")
+        print("\n\n".join(map(str, findings)) or f"no problems found\nnot examined: {not_examined}")
     if not is_healthy(findings):
         raise typer.Exit(1)

@@ -304,6 +304,22 @@ class CausalCrossAttentionPreNorm(CausalCrossAttention):
         super().__init__(norm_first=True)
 
 
+class ExchangedMasks(TorchModel):
+    """The cross-attention has the causal mask of the self-attention, which has none."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        padding = source == PAD
+        hidden = self.transformer(
+            self.embed(source, self.source),
+            self.embed(target, self.target),
+            memory_mask=torch.ones(target.shape[1], source.shape[1], dtype=torch.bool).triu(1),
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+        )
+        logits: Tensor = self.output(hidden)
+        return logits
+
+
 class CausalEverywhere(CausalCrossAttention):
     in_encoder = True
 

@@ -16,6 +16,8 @@ from broken_models import (
     BoundedLogits,
     Broken,
     CarriesState,
+    CausalCrossAttention,
+    ExchangedMasks,
     ExpertsChooseTokens,
     FewPositions,
     HidesTargetPadding,
@@ -320,3 +322,11 @@ def test_a_model_without_finite_logits_overflows(value: float) -> None:
 
 def _fail(source: Tensor, target: Tensor) -> Tensor:
     raise IndexError("no")
+
+
+def test_exchanged_masks_are_the_cause_of_both_findings() -> None:
+    findings = {each.code: each for each in examine_module(make_broken(ExchangedMasks)) if each.severity == "error"}
+    assert findings.keys() == {"future-leak", "source-ignored"}
+    assert all("are exchanged" in each.cause for each in findings.values())
+    for model_class in (NoCausalMask, CausalCrossAttention):
+        assert not any("are exchanged" in each.cause for each in examine_module(make_broken(model_class)))

@@ -6,7 +6,16 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from broken_models import IgnoresSource, IgnoresTarget, NoCausalMask, NoPositions, TruncatesSource, make_broken
+from broken_models import (
+    CausalCrossAttention,
+    CausalCrossAttentionPreNorm,
+    IgnoresSource,
+    IgnoresTarget,
+    NoCausalMask,
+    NoPositions,
+    TruncatesSource,
+    make_broken,
+)
 from correct_models import IDS, SIZE, TorchModel
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -150,3 +159,20 @@ def test_zeros_that_hide_nothing_are_not_mentioned() -> None:
 
     for model_class in (Unhidden, IgnoresSource):
         assert "zero-at-start" not in {each.code for each in examine_module(make_broken(model_class))}
+
+
+@pytest.mark.parametrize("model_class", [CausalCrossAttention, CausalCrossAttentionPreNorm, TorchModel, IgnoresSource])
+def test_names_of_parameters_are_no_evidence(model_class: type[nn.Module]) -> None:
+    model = make(model_class)
+    results = [
+        examine(model, parameters=[(rename(name), tensor) for name, tensor in model.named_parameters()], **IDS)
+        for rename in (
+            str,
+            lambda name: name.replace("bias", "beta"),
+            lambda name: f"{name.replace('bias', 'b')}_weight",
+        )
+    ]
+    expected = [(each.code, each.severity) for each in results[0]]
+    for findings in results[1:]:
+        assert [(each.code, each.severity) for each in findings] == expected
+    assert "zero-at-start" not in dict(expected)

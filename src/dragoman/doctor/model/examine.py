@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from torch import Tensor
 
@@ -150,7 +151,6 @@ def _compare_predictions(probe: Probe, output: Tensor, untrained: bool) -> Itera
     batch_leak = list(check_batch_leak(probe))
     yield from batch_leak or check_batch_statistics(probe)
     future_leak = list(check_future_leak(probe))
-    yield from future_leak
     # a fixed seed does not help if shapes differ
     source_padding_leak = [] if probe.fixed_seed else list(check_source_padding_leak(probe, tolerance))
     yield from source_padding_leak or check_pad_embedding(probe)
@@ -158,12 +158,26 @@ def _compare_predictions(probe: Probe, output: Tensor, untrained: bool) -> Itera
         yield from check_target_padding_leak(probe, tolerance)
     source_ignored = list(check_source_ignored(probe, tolerance))
     yield from source_ignored
+    causal_cross_attention: list[Finding] = []
     if not source_ignored:
         yield from check_source_positions(probe)
-        yield from check_causal_cross_attention(probe, tolerance, untrained)
+        causal_cross_attention = list(check_causal_cross_attention(probe, tolerance, untrained))
+    both = (*future_leak, *causal_cross_attention)
+    yield from map(_exchanged_masks, both) if future_leak and causal_cross_attention else both
     if not future_leak:
         yield from check_target_positions(probe, tolerance)
         yield from check_target_ignored(probe, tolerance)
+
+
+def _exchanged_masks(finding: Finding) -> Finding:
+    """A finding with another cause: the causal mask is missing in one attention, and present in the other."""
+    return replace(
+        finding,
+        cause="the masks of the decoder's two attentions are exchanged: the causal mask of the target masks the "
+        "cross-attention, and the self-attention has none",
+        fix="give the self-attention the causal mask and the padding of the target, and the cross-attention only the "
+        "padding of the source",
+    )
 
 
 def _check_learning(probe: Probe, no_gradient: list[Finding], overfit: bool) -> Iterator[Finding]:

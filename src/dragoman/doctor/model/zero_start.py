@@ -62,26 +62,44 @@ def _hidden(findings: Iterable[Finding]) -> set[tuple[str, ...]]:
 
 @contextmanager
 def _other_numbers(probe: Probe) -> Iterator[Mapping[str, Tensor]]:
-    """A context in which small random numbers replace the zeros that training changes, by the names of parameters.
+    """A context in which small random numbers replace the zeros that hide something, by the names of parameters.
 
-    A zero behind another one has a gradient only after that one has changed. Biases hide nothing.
+    A zero behind another one has a gradient only after that one has changed.
     """
-    zeros = {
-        name: tensor.detach()
-        for name, tensor in _parameters(probe)
-        if not tensor.any() and not (tensor.dim() == 1 and name.endswith("bias"))
-    }
+    zeros = {name: tensor.detach() for name, tensor in _parameters(probe) if not tensor.any()}
     changed: dict[str, Tensor] = {}
+    additive: set[str] = set()
     try:
-        while names := _with_gradient(probe, zeros.keys() - changed.keys()):
+        while names := _with_gradient(probe, zeros.keys() - changed.keys() - additive):
             for name in names:
-                changed[name] = zeros[name]
-                signs = torch.randint(2, zeros[name].shape, generator=probe.generator) * 2 - 1
-                zeros[name].copy_(SIZE * signs)
+                if _hides(probe, name, zeros[name]):
+                    changed[name] = zeros[name]
+                else:
+                    additive.add(name)
         yield changed
     finally:
         for tensor in changed.values():
             tensor.zero_()
+
+
+def _hides(probe: Probe, name: str, zero: Tensor) -> bool:
+    """Whether a zero parameter multiplies something; then it stays replaced by random numbers.
+
+    Without it, the parameters that it multiplies have no gradient. A bias hides nothing. A single number may also
+    multiply something without parameters, such as sinusoidal positions.
+    """
+    others = {other for other, _ in _parameters(probe)} - {name}
+    before = set(_with_gradient(probe, others))
+    signs = torch.randint(2, zero.shape, generator=probe.generator) * 2 - 1
+    zero.copy_(SIZE * signs)
+    if zero.numel() == 1 or set(_with_gradient(probe, others)) - before:
+        return True
+    if (
+        before == others and zero.dim() != 1
+    ):  # called without gradients, or nothing was hidden; a matrix may hide inputs
+        return True
+    zero.zero_()
+    return False
 
 
 def _with_gradient(probe: Probe, names: Iterable[str]) -> list[str]:
