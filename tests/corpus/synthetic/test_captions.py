@@ -25,7 +25,7 @@ NOUNS = {
     "Esel Vogel Affe Elefant Hut Schal Rucksack Mantel Pullover Anzug Rock Ball Drachen Ballon Stock Stein "
     "Regenschirm Korb Koffer Eimer Teller Brief Apfel Kuchen Kaffee Tee Besen Karren Zug Bus Schneemann Park Garten "
     "Wald Strand See Fluss Schnee Regen Spielplatz Platz Markt Turm Brunnen Bahnhof Laden Baum Zaun Stuhl Teppich "
-    "Boden Tisch Bruder Freund Arzt Polizist Schuh Schlüssel Computer Salat Berg Morgen Nachmittag Abend",
+    "Boden Tisch Bruder Freund Arzt Polizist Schuh Schlüssel Computer Berg Morgen Nachmittag Abend",
     "f": "Frau Großmutter Mutter Kellnerin Tänzerin Lehrerin Familie Katze Kuh Ziege Ente Mütze Jacke Schürze Uniform "
     "Puppe Fahne Kamera Blume Kiste Tasche Flasche Tasse Vase Lampe Zeitung Geschichte Gitarre Geige Flöte Birne "
     "Orange Tomate Pizza Suppe Wurst Schaufel Sandburg Wiese Straße Stadt Brücke Kirche Bühne Mauer Bank Decke Küche "
@@ -44,7 +44,7 @@ PLURALS = (
     "Zeitungen Briefe Bilder Geschichten Gitarren Geigen Flöten Äpfel Birnen Orangen Tomaten Kuchen Pizzas Suppen "
     "Eier Würste Löcher Fahrräder Autos Motorräder Karren Züge Busse Sandburgen Schneemänner Türme Häuser Bäume "
     "Decken Tische Türen Fenster Brüder Schwestern Babys Freunde Ärzte Polizisten Schweine Hühner Schuhe Telefone "
-    "Schlüssel Computer Uhren Bananen Brötchen Salate Berge"
+    "Schlüssel Computer Uhren Bananen Brötchen Berge"
 )
 STEMS = (
     "alt|bärtig|blau|blond|braun|bunt|elegant|freundlich|fröhlich|gelb|grau|groß|grün|hoh|hungrig|hölzern|jung|klein|"
@@ -92,7 +92,7 @@ ENGLISH_NOUNS = (
     "tent park garden meadow forest beach lake river water snow rain grass field playground street square market "
     "city bridge church building tower house fountain station shop stage tree fence wall roof bench chair sofa bed "
     "rug blanket floor table shelf kitchen room restaurant café museum library office door window "
-    "brother sister baby friend doctor policeman pig chicken shoe phone key computer clock banana roll salad village "
+    "brother sister baby friend doctor policeman pig chicken shoe phone key computer clock banana roll village "
     "school mountain"
 )
 IRREGULAR = {
