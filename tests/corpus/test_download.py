@@ -185,8 +185,8 @@ def test_without_network_the_message_lists_the_files_to_provide(toy: CatalogEntr
     assert len(list(read_corpus("toy:train", source_language="de", target_language="en"))) == 20_000
 
 
-def test_the_message_lists_only_missing_files(toy: CatalogEntry, server: Server, cache: Path) -> None:
-    server.fault = "missing"
+def test_the_message_lists_only_missing_files(toy: CatalogEntry, cache: Path) -> None:
+    CATALOG["toy"] = replace(toy, files=tuple(replace(file, url="http://127.0.0.1:1/") for file in toy.files))
     write_files(cache, {"de": CONTENT["de"]})
     with pytest.raises(UserError, match="cannot download") as error:
         fetch("toy")
