@@ -88,7 +88,6 @@ class GuidedGenerator(CaptionGenerator):
 
 def test_the_documentation_shows_sentences_of_the_grammar() -> None:
     sentences = shown_sentences()
-    assert {"README.md", "getting-started.md", "translate.py"} <= set(sentences.values()) | {"README.md"}
     assert {"Ein Hund läuft.", "Ein Mann schläft.", "Zwei Frauen lesen ein Buch."} <= sentences.keys()
     unknown = [each for each in sentences.items() if GuidedGenerator(each[0]).find_translation() is None]
     assert unknown == []
