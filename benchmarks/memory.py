@@ -35,7 +35,7 @@ VARIANTS = {"plain": [], "matches": ["training.augmentation.fuzzy_matches=0.25"]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", default="libreoffice-de-en", help="a corpus of the catalog")
+    parser.add_argument("--corpus", default="libreoffice-de-en", help="a corpus with a name, such as multi30k")
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--split", default="dev", choices=["dev", "test"])

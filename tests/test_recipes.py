@@ -28,6 +28,13 @@ PUBLISHED = {
 }
 """Source and target vocabulary size, and number of parameters if known, of the systems that recipes reproduce."""
 
+ON_THE_HUB = {
+    "r4-en-hi-bpe": ["iitb-hetc-sample-en-hi:dev", "hindi-visual-genome:dev"],
+    "transformer-base": ["wmt-news-de-en:dev"],
+    "transformer-big": ["wmt-news-de-en:dev"],
+}
+"""Recipes whose corpora are on the hub, and corpora of the mirror that short runs use instead."""
+
 PAIRS, TESTED = 600, 40
 """Sentence pairs of a short run, and how many of them it is scored on."""
 
@@ -47,9 +54,9 @@ SMALLER = (
 
 
 def short_recipe(name: str, data_directory: Path, directory: Path, *overrides: str) -> Recipe:
-    """A built-in recipe with a small model, few steps and the first pairs of its validation corpora."""
+    """A built-in recipe with a small model, few steps and the first pairs of its, or similar, validation corpora."""
     recipe = load_recipe(Path(name))
-    pairs = read_pairs(recipe.data.validation, recipe.data, data_directory)[:PAIRS]
+    pairs = read_pairs(ON_THE_HUB.get(name, recipe.data.validation), recipe.data, data_directory)[:PAIRS]
     corpora = []
     for split, count in (("train", PAIRS), ("validation", TESTED), ("test", TESTED)):
         lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs[:count])

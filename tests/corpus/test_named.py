@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import os
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from dragoman.corpus.catalog import CATALOG, CatalogFile
+from dragoman.corpus.catalog import CATALOG, CatalogFile, local_entries
 from dragoman.corpus.corpus import aligned_files, read_corpus
 from dragoman.corpus.describe import describe_corpus
 
 
 def files_of_splits() -> list[tuple[str, str, CatalogFile, CatalogFile]]:
     splits = []
-    for entry in CATALOG.values():
+    mirror = Path(os.environ.get("DRAGOMAN_DATA", Path(__file__).parents[3] / "shared" / "data"))
+    local = local_entries(mirror) if mirror.is_dir() else {}
+    for entry in (*CATALOG.values(), *local.values()):
         for split in entry.splits if entry.files else ():
             first, second = (entry.file(split, language) for language in entry.languages[:2])
             splits.append((entry.name, split, first, second))

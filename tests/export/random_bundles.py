@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import islice
 from typing import Any
 
 import torch
 from torch.nn import Identity, LayerNorm
 
+from conftest import fixed_captions
 from dragoman.bundle import Bundle
-from dragoman.corpus.synthetic.captions import captions
 from dragoman.model.build import build_model
 from dragoman.model.layers import DecoderLayer
 from dragoman.model.transformer import Transformer
@@ -63,7 +62,7 @@ DOCUMENT: dict[str, Any] = {
 
 @cache
 def tokenizers(text: Text) -> tuple[Tokenizer, Tokenizer]:
-    german, english = zip(*islice(captions("train"), 300), strict=True)
+    german, english = zip(*fixed_captions("train")[:300], strict=True)
     return train_tokenizers(german, english, text, source_language="de", target_language="en")
 
 
@@ -94,5 +93,5 @@ def _make_eos_likely(model: Transformer, eos: int) -> None:
 @cache
 def sentences() -> list[str]:
     """Sentences of various lengths to translate."""
-    german = [source for source, _ in islice(captions("test"), 12)]
+    german = [source for source, _ in fixed_captions("test")[:12]]
     return [*german, " ".join(german[:3]), "Hund", "Ein 7 ßÄ Œ"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ import torch
 from random_bundles import VARIANTS, make_bundle, sentences
 from readme_program import run_readme_program
 
+from conftest import fixed_captions
 from dragoman.bundle import Bundle
-from dragoman.corpus.synthetic.captions import captions
 from dragoman.documents.translate import TextTranslator
 from dragoman.errors import UserError
 from dragoman.export.parity import measure_parity
@@ -90,7 +89,7 @@ def test_the_program_in_the_readme_returns_the_translations_of_dragoman(case: st
     variant, options = README_CASES[case]
     bundle = make_bundle(variant, **options)
     write(bundle, tmp_path, "float32")
-    texts = [*sentences(), *(source for source, _ in islice(captions("test"), 60, 120)), "a b c " * 80, "  ", "Hund Ω"]
+    texts = [*sentences(), *(source for source, _ in fixed_captions("test")[60:120]), "a b c " * 80, "  ", "Hund Ω"]
     translations = run_readme_program(tmp_path, texts, "translate(text)", needs_dragoman="words" in variant)
     expected = [str(translation) for translation in Translator(bundle).stream(texts)]
     assert translations == expected

@@ -16,6 +16,7 @@ import pytest
 from random_bundles import make_bundle, sentences
 from web_pages import run_module, serve_directory, translate_in
 
+from dragoman import TextTranslator, load
 from dragoman.bundle import Bundle
 from dragoman.documents.joining import join_translations
 from dragoman.errors import UserError
@@ -86,6 +87,13 @@ def test_the_page_translates_sentences_as_the_graphs_in_python(page: Any, site: 
     spans = [(place := TEXT.index(part), place + len(part)) for part in parts]
     assert type_text(page, TEXT) == join_translations(TEXT, spans, [first, second, third])
     assert type_text(page, "") == ""
+
+
+def test_texts_without_letters_stay_as_they_are(page: Any, finished_run: Path) -> None:
+    """The model masks no numbers, and would lose some."""
+    translate = TextTranslator(load(finished_run))
+    for text in ("2. 3.", "7 + 5 = 12\n\n100. 200.", "- 2! 3!"):
+        assert type_text(page, text) == translate(text) == text
 
 
 @pytest.mark.parametrize("beam", [1, 4])

@@ -1,11 +1,19 @@
-"""The catalog: parallel corpora that recipes can name, such as ``multi30k:train``."""
+"""The catalog: parallel corpora that recipes can name, such as ``multi30k:train``.
+
+The corpora of a data directory have names, too: ``NAME:SPLIT`` are its files NAME/SPLIT.LANGUAGE.gz.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from dragoman.corpus.checksums import CHECKSUMS
 from dragoman.errors import UserError, nearest
+
+_LOCAL_FILE = re.compile(r"(?P<split>[\w.-]+)\.(?P<language>[\w-]+)\.gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +43,20 @@ class CatalogEntry:
     files: tuple[CatalogFile, ...] = ()
     hub: str | None = None
     """Its name on the Hugging Face hub, if it can be downloaded from there."""
+    directory: Path | None = None
+    """The data directory with its files, if the catalog does not have it."""
 
     @property
     def built_in(self) -> bool:
         """Whether dragoman generates the pairs instead of reading files."""
         return not self.files
+
+    @property
+    def source(self) -> str:
+        """Where the pairs are from: "built in", "download", "hub" or "local"."""
+        if self.directory:
+            return "local"
+        return "built in" if self.built_in else "hub" if self.hub else "download"
 
     def check(self, split: str, languages: tuple[str, str]) -> None:
         """Check that the corpus has this split and these languages.
@@ -61,25 +78,78 @@ class CatalogEntry:
         return found
 
 
-def find_entry(name: str) -> CatalogEntry:
-    """The catalog entry with this name.
+def find_entry(name: str, data_directory: Path | None = None) -> CatalogEntry:
+    """The entry with this name in the catalog, or else in the data directory, see `local_entries`.
 
     Raises:
         UserError: There is none; lists the names, with the nearest match.
     """
-    if name not in CATALOG:
-        raise UserError(f"the catalog has no {name!r}, only {', '.join(CATALOG)}{nearest(name, CATALOG)}")
-    return CATALOG[name]
+    entries = CATALOG if name in CATALOG else CATALOG | local_entries(data_directory)
+    if name not in entries:
+        raise UserError(
+            f"the catalog has no {name!r}, only {', '.join(CATALOG)}{nearest(name, entries)}\nOther corpora are read "
+            f"from DIRECTORY/{name}/SPLIT.LANGUAGE.gz, with the DIRECTORY given by --data-dir or DRAGOMAN_DATA."
+        )
+    return entries[name]
 
 
-def _files(name: str, url: str | None = None) -> tuple[CatalogFile, ...]:
+def find_data_directory(data_directory: Path | None) -> Path | None:
+    """`data_directory`, or else ``$DRAGOMAN_DATA``, if any.
+
+    Raises:
+        UserError: `data_directory` does not exist.
+    """
+    if data_directory is not None and not data_directory.is_dir():
+        raise UserError(f"data directory {data_directory}: no such directory")
+    default = os.environ.get("DRAGOMAN_DATA")
+    return data_directory or (Path(default) if default else None)
+
+
+def local_entries(data_directory: Path | None = None) -> dict[str, CatalogEntry]:
+    """An entry for each corpus that only the data directory has: each directory with files SPLIT.LANGUAGE.gz in it.
+
+    Raises:
+        UserError: `data_directory` does not exist.
+    """
+    directory = find_data_directory(data_directory)
+    if directory is None or not directory.is_dir():
+        return {}
+    found = (_local_entry(each, directory) for each in sorted(directory.iterdir()) if each.name not in CATALOG)
+    return {entry.name: entry for entry in found if entry}
+
+
+def _local_entry(corpus: Path, directory: Path) -> CatalogEntry | None:
+    names = [match for path in corpus.glob("*.gz") if (match := _LOCAL_FILE.fullmatch(path.name))]
+    languages = sorted({name["language"] for name in names})
+    found = {(name["split"], name["language"]) for name in names}
+    complete = {split for split, _ in found if all((split, language) in found for language in languages)}
+    splits = sorted(complete, key=lambda split: (split != "train", split))
+    if len(languages) < 2 or not splits:
+        return None
+    return CatalogEntry(
+        name=corpus.name,
+        description=f"A corpus in {directory}.",
+        languages=tuple(languages),
+        splits=tuple(splits),
+        license="not known",
+        homepage="not known",
+        files=tuple(
+            CatalogFile(split, language, f"{corpus.name}/{split}.{language}.gz", None, None)
+            for split in splits
+            for language in languages
+        ),
+        directory=directory,
+    )
+
+
+def _files(name: str, url: str) -> tuple[CatalogFile, ...]:
     """The files of an entry, as listed in `CHECKSUMS`; `url` is the address of their directory."""
     files = []
     for path, sha256 in CHECKSUMS.items():
         directory, _, file_name = path.partition("/")
         if directory == name:
             split, language, _ = file_name.split(".")
-            files.append(CatalogFile(split, language, path, sha256, url and url + file_name))
+            files.append(CatalogFile(split, language, path, sha256, url + file_name))
     return tuple(files)
 
 
@@ -122,78 +192,6 @@ _ENTRIES = (
             for language in ("en", "hi")
         ),
         hub="cfilt/iitb-english-hindi",
-    ),
-    CatalogEntry(
-        name="iitb-hetc-sample-en-hi",
-        description="A sample of the IIT Bombay and HETC English-Hindi corpora: 30,880 pairs for training.",
-        languages=("en", "hi"),
-        splits=("train", "dev", "test"),
-        license="IIT Bombay: CC BY-NC 4.0; HETC: none stated",
-        homepage="https://www.cfilt.iitb.ac.in/iitb_parallel/",
-        files=_files("iitb-hetc-sample-en-hi"),
-    ),
-    CatalogEntry(
-        name="hindi-visual-genome",
-        description="Short captions of image regions (Parida et al. 2019): 25,105 pairs for training.",
-        languages=("en", "hi"),
-        splits=("train", "dev", "test"),
-        license="CC BY-NC-SA 4.0",
-        homepage="https://hdl.handle.net/11234/1-3267",
-        files=_files("hindi-visual-genome"),
-    ),
-    CatalogEntry(
-        name="tatoeba-de-en",
-        description="Short everyday sentences: 62,266 pairs for training.",
-        languages=("de", "en"),
-        splits=("train", "dev", "test"),
-        license="CC BY 2.0 FR",
-        homepage="https://tatoeba.org",
-        files=_files("tatoeba-de-en"),
-    ),
-    CatalogEntry(
-        name="tatoeba-hi-en",
-        description="Short everyday sentences: 5,760 pairs for training.",
-        languages=("hi", "en"),
-        splits=("train", "dev", "test"),
-        license="CC BY 2.0 FR",
-        homepage="https://tatoeba.org",
-        files=_files("tatoeba-hi-en"),
-    ),
-    CatalogEntry(
-        name="wmt-news-de-en",
-        description="News: older WMT test sets for training (23,190 pairs); newstest2013, 2014 and 2016 for testing.",
-        languages=("de", "en"),
-        splits=("train", "dev", "test", "test2016"),
-        license="free for research, no explicit license",
-        homepage="https://www.statmt.org/wmt16/translation-task.html",
-        files=_files("wmt-news-de-en"),
-    ),
-    CatalogEntry(
-        name="europarl-20k-de-en",
-        description="Proceedings of the European Parliament: 18,223 pairs for training.",
-        languages=("de", "en"),
-        splits=("train", "dev", "test"),
-        license="no known copyright restrictions (Europarl v7)",
-        homepage="https://www.statmt.org/europarl/",
-        files=_files("europarl-20k-de-en"),
-    ),
-    CatalogEntry(
-        name="libreoffice-de-en",
-        description="LibreOffice help and user interface texts: 43,802 pairs for training.",
-        languages=("de", "en"),
-        splits=("train", "dev", "test"),
-        license="MPL-2.0",
-        homepage="https://git.libreoffice.org/translations",
-        files=_files("libreoffice-de-en"),
-    ),
-    CatalogEntry(
-        name="libreoffice-hi-en",
-        description="LibreOffice help and user interface texts: 8,961 pairs for training.",
-        languages=("hi", "en"),
-        splits=("train", "dev", "test"),
-        license="MPL-2.0",
-        homepage="https://git.libreoffice.org/translations",
-        files=_files("libreoffice-hi-en"),
     ),
 )
 

@@ -29,7 +29,7 @@ def describe_corpus(name: str, *, data_directory: Path | None = None) -> Descrip
     Raises:
         UserError: There is no such entry, or one of its files is damaged.
     """
-    entry = find_entry(name)
+    entry = find_entry(name, data_directory)
     files = tuple((file, find_file(file, data_directory)) for file in entry.files)
     split, languages = entry.splits[0], (entry.languages[0], entry.languages[1])
     present = {(file.split, file.language) for file, path in files if path is not None}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.corpus.catalog import CatalogEntry, CatalogFile, find_entry
+from dragoman.corpus.catalog import CatalogEntry, CatalogFile, find_data_directory, find_entry
 from dragoman.corpus.hub import load_split
 from dragoman.errors import UserError
 from dragoman.system.cache import cache_directory
@@ -22,10 +21,8 @@ def find_file(file: CatalogFile, data_directory: Path | None = None) -> Path | N
     Raises:
         UserError: The file has a wrong checksum, or `data_directory` does not exist.
     """
-    if data_directory is not None and not data_directory.is_dir():
-        raise UserError(f"data directory {data_directory}: no such directory")
-    mirror = data_directory or os.environ.get("DRAGOMAN_DATA")
-    for directory in ([Path(mirror)] if mirror else []) + [cache_directory()]:
+    mirror = find_data_directory(data_directory)
+    for directory in ([mirror] if mirror else []) + [cache_directory()]:
         path = directory / file.path
         if path.is_file():
             if file.sha256 and (found := sha256(path)) != file.sha256:
@@ -52,9 +49,7 @@ def find_or_download(
         path = find_file(file, data_directory)
         if path is None:
             path = cache_directory() / file.path
-            if file.url is None:
-                problem = f"these files cannot be downloaded: they are a new split of the data at {entry.homepage}"
-                raise UserError(f"{entry.name}: {problem}\n{_manual_steps(files, data_directory)}")
+            assert file.url, "files of the hub and of a data directory are found"
             try:
                 download(file.url, path, file.sha256)
             except (OSError, ValueError) as error:
@@ -81,12 +76,13 @@ def load_hub_split(entry: CatalogEntry, split: str, data_directory: Path | None 
 def fetch(name: str, *, data_directory: Path | None = None) -> list[Path]:
     """The paths of all files of a catalog entry, downloaded if necessary.
 
-    A built-in corpus has no files; those from the Hugging Face hub are in the cache of its library.
+    A built-in corpus has no files; those from the Hugging Face hub are in the cache of its library. Those of a corpus
+    that only the data directory has are there.
 
     Raises:
         UserError: There is no such entry, or its files can neither be found nor downloaded.
     """
-    entry = find_entry(name)
+    entry = find_entry(name, data_directory)
     if entry.hub and not is_complete(entry.files, data_directory):
         splits = [load_hub_split(entry, split, data_directory) for split in entry.splits]
         return [Path(file["filename"]) for split in splits for file in split.cache_files]

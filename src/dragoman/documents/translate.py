@@ -47,7 +47,7 @@ class TextTranslator:
     """Translates texts of several sentences and documents with a translator of sentences.
 
     >>> translate = dragoman.TextTranslator(dragoman.load("runs/multi30k-de-en"))
-    >>> translate("Ein Hund läuft. Er bellt.")
+    >>> translate("Ein Hund läuft. Eine Frau liest.")
 
     Args:
         translator: The translator of sentences.

@@ -15,7 +15,7 @@ from dragoman.corpus.synthetic.captions.phrases import (
     RejectedDraw,
 )
 
-_LENGTHS = range(4, 21)  # words
+_LENGTHS = range(3, 21)  # words
 _TIMES = (("Am Morgen", "In the morning"), ("Am Nachmittag", "In the afternoon"), ("Am Abend", "In the evening"))
 
 _Pair = tuple[str, str]

@@ -211,4 +211,5 @@ def _precedes_place(activity: Activity, phrase: NounPhrase) -> bool:
 
 def _can_own(subject: Subject, noun: Noun) -> bool:
     child = "child" in subject.nouns[0].tags
-    return noun.english == "child" if not child and "person" in noun.tags else noun.english != "child"
+    own_children = noun.english in ("child", "baby")
+    return own_children if not child and "person" in noun.tags else not (child and own_children)

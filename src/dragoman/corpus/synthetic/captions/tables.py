@@ -15,6 +15,12 @@ der Großvater Großväter = grandfather : person elder male he kin
 die Großmutter Großmütter = grandmother : person elder female she kin
 der Vater Väter = father : person adult male he kin bearded
 die Mutter Mütter = mother : person adult female she kin
+der Bruder Brüder = brother : person child he kin
+die Schwester Schwestern = sister : person child female she kin
+das Baby Babys = baby babies : hold
+der Freund Freunde = friend : person adult male he
+der Arzt Ärzte = doctor : person adult male he bearded
+der Polizist/Polizisten Polizisten = policeman policemen : person adult male he bearded
 der Koch Köche = cook : person adult male he
 der Clown Clowns = clown : person adult he performer
 der Musiker Musiker = musician : person adult male he bearded performer
@@ -37,6 +43,8 @@ das Pferd Pferde = horse : animal farm furry mount
 die Kuh Kühe = cow : animal farm
 die Ziege Ziegen = goat : animal farm
 der Esel Esel = donkey : animal farm mount
+das Schwein Schweine = pig : animal farm
+das Huhn Hühner = chicken : animal
 die Ente Enten = duck : animal fowl
 der Vogel Vögel = bird : animal fowl colored
 der Affe/Affen Affen = monkey : animal
@@ -56,6 +64,7 @@ der Anzug Anzüge = suit : menswear dressy
 das Kleid Kleider = dress dresses : womenswear colored dressy
 der Rock Röcke = skirt : womenswear colored dressy
 das - Haare = hair hair : hair
+der Schuh Schuhe = shoe : lying colored drop used
 
 der Ball Bälle = ball : toy colored throw drop lying
 der Drachen Drachen = kite : toy colored
@@ -67,6 +76,9 @@ die Fahne Fahnen = flag : hold colored
 das Schild Schilder = sign : hold colored
 der Regenschirm Regenschirme = umbrella : hold colored drop
 die Kamera Kameras = camera : hold show used
+das Telefon Telefone = phone : hold show used device
+der Schlüssel Schlüssel = key : hold drop
+der Computer Computer = computer : used device
 die Blume Blumen = flower : hold colored pretty give
 der Korb Körbe = basket : hold vessel drop
 der Koffer Koffer = suitcase : colored drop used
@@ -78,6 +90,7 @@ die Tasse Tassen = cup : vessel upright colored
 der Teller Teller = plate : dirty colored
 die Vase Vasen = vase : vessel upright pretty colored
 die Lampe Lampen = lamp : upright used
+die Uhr Uhren = clock : used device
 das Handtuch Handtücher = towel : lying colored hang wet
 
 das Buch Bücher = book : text lying show used
@@ -92,8 +105,10 @@ die Flöte Flöten = flute : music hold
 der Apfel Äpfel = apple : fruit food lying give
 die Birne Birnen = pear : fruit food lying give
 die Orange Orangen = orange : fruit food lying give
+die Banane Bananen = banana : fruit food lying give
 die Tomate Tomaten = tomato tomatoes : fruit food
 der Kuchen Kuchen = cake : food cut
+das Brötchen Brötchen = roll : food
 die Pizza Pizzas = pizza : food cut
 die Suppe Suppen = soup : dish
 das Ei Eier = egg : food dish
@@ -124,7 +139,8 @@ der Wald - = forest : quiet green
 der Strand - = beach : quiet
 der See - = lake : quiet
 der Fluss - = river : long
-das Wasser - = water : water
+der Berg Berge = mountain : tall
+das Wasser - = water : water unique
 der Schnee - = snow
 der Regen - = rain
 das Gras - = grass : green
@@ -134,8 +150,10 @@ die Straße - = street : long quiet
 der Platz - = square : quiet
 der Markt - = market
 die Stadt - = city
+das Dorf - = village : old quiet
 die Brücke - = bridge : long wooden
 die Kirche - = church : old pretty
+die Schule - = school : old
 das Gebäude - = building : tall old
 der Turm Türme = tower : tall old
 das Haus Häuser = house : house pretty old colored
@@ -169,21 +187,21 @@ das Fenster Fenster = window : dirty
 
 # German form[/stem], English : tags or English singulars of its nouns; qualities come before colors
 QUALITIES = """
-klein small : child pet farm fowl monkey toy house boat table box room garden boat lake bag backpack tent
+klein small : child baby pet farm fowl chicken monkey toy phone house table box room garden boat lake bag backpack tent
 groß big : dog farm elephant ball box suitcase umbrella picture house tent fountain plate kitchen tree stone
-jung young : adult girl pet horse goat elephant monkey
+jung young : adult girl pet horse goat pig elephant monkey
 alt old : man woman elder farmer musician artist worker gardener teacher old used wooden horse dog donkey hat coat
-müde/müd tired : person crowd animal
-fröhlich cheerful : person crowd
+müde/müd tired : person baby crowd animal
+fröhlich cheerful : person baby crowd
 freundlich friendly : adult elder dog
 lachend laughing : person
 lächelnd smiling : person
 bärtig bearded : bearded
-hungrig hungry : person animal
+hungrig hungry : person baby animal
 neugierig curious : child animal
 nass wet : furry wet duck
 schmutzig dirty : child dirty machine plate ball towel shirt jacket window bucket
-neu new : wear womenswear menswear machine camera suitcase backpack doll umbrella book
+neu new : wear womenswear menswear shoe machine camera phone computer suitcase backpack doll umbrella book
 lang long : long hair dress
 leer empty : vessel plate
 schön beautiful : pretty dress
@@ -198,9 +216,9 @@ rot red : colored apple tomato hair
 blau blue : colored
 grün green : colored green apple pear
 gelb yellow : colored pear
-weiß white : colored furry goat duck suit
-schwarz black : colored furry goat suit hair
-braun brown : furry cow monkey bag coat hair suit
+weiß white : colored furry goat duck chicken suit clock
+schwarz black : colored furry goat suit hair phone clock
+braun brown : furry cow chicken monkey bag coat hair suit
 grau gray : elephant donkey cat suit coat hair stone
 blond blond : blond hair
 bunt colorful : bird scarf kite ball umbrella balloon rug blanket tent
@@ -223,10 +241,13 @@ auf street = on : town road walk
 !auf square = in : town show
 !auf market = at : town shopping
 !in city = in : town walk
+!in village = in : town walk
+auf mountain = on : nature
 auf bridge = on : town road walk
 vor church = in front of : town yard
 vor building = in front of : town yard road
 vor house = in front of : yard road
+vor school = in front of : town yard road
 hinter house = behind : yard
 neben fountain = next to : town
 bei fountain = near : town stand
@@ -262,7 +283,9 @@ in restaurant = in : public eat
 in café = in : public eat desk
 in museum = in : museum public
 in library = in : public
+!in school = in : public
 in office = in
+!an computer = at : typing
 in lake = in : swim
 in river = in : swim
 >in park = into : land
@@ -272,6 +295,7 @@ in river = in : swim
 >in kitchen = into : enter
 >in station = into : enter
 >in church = into : enter
+>in school = into : enter
 >in library = into : enter
 >in water = into : dive
 >in lake = into : dive
@@ -314,6 +338,7 @@ um lake = around : circle
 um house = around : circle
 zu market = to : toward
 zu station = to : toward
+zu school = to : toward
 zu lake = to : toward
 zu bridge = to : toward
 zu church = to : toward
@@ -322,6 +347,7 @@ aus house = out of : leave
 aus forest = out of : leave
 aus shop = out of : leave
 aus church = out of : leave
+aus school = out of : leave
 aus kitchen = out of : leave
 von wall = off : hopdown
 von table = off : hopdown
@@ -340,23 +366,36 @@ aus river = from : sip
 #                       wear: combines with all but "unclothed" ones. dull: not with laughing or smiling subjects.
 #                       thing: has things as subjects.
 ACTIVITIES = """
-person crowd | sitzen sitzt = sitting | | seat | posture
-person crowd | stehen steht = standing | | stand town yard | posture idle
-person | liegen liegt = lying | | rest | dull
-person crowd | warten wartet = waiting | | stand town yard public |
+person crowd baby | sitzen sitzt = sitting | | seat | posture short
+person crowd | stehen steht = standing | | stand town yard show | posture idle short
+person baby | liegen liegt = lying | | rest | dull
+person crowd | warten wartet = waiting | | stand town yard public | short
 person | warten wartet = waiting for | auf+acc ride | wait road | short one
-person | schlafen schläft = sleeping | | rest | dull short
-person crowd | lachen lacht = laughing | | nature town public home | dull idle
+person baby | schlafen schläft = sleeping | | rest | dull short
+person crowd baby | lachen lacht = laughing | | nature town public home | dull idle short
+child adult baby | weinen weint = crying | | town public home | dull short
+person crowd | reden redet = talking | | nature town public home show | seated short
+person | sprechen spricht = talking with | mit+dat person | nature town public home | own seated short
+person crowd | klatschen klatscht = clapping | | show town public | short
 person crowd | tanzen tanzt = dancing | | show town rainy home | short
 person | singen singt = singing | | show town yard | short
+child | spielen spielt = playing | | play | short
 child | spielen spielt = playing with | mit+dat toy pet child | play | own short
 person | spielen spielt = playing | bare music | show nature public yard | seated short
+adult elder | kochen kocht = cooking | | cook | short
 adult elder | kochen kocht = cooking | acc dish | cook | short
+adult elder child | backen backt = baking | acc cake pizza roll | cook | short
+person | essen isst = eating | | eat | seated short
 person | essen isst = eating | acc food | eat | each seated short
+adult elder | trinken trinkt = drinking | | eat | seated short
 adult elder | trinken trinkt = drinking | acc drink | eat | each seated short
-person | lesen liest = reading | acc text | nature seat public home | each seated short
-adult elder | schreiben schreibt = writing | acc letter story | desk public home | each seated short
-child artist | malen malt = painting | acc picture flower house boat tree | home nature | seated short one
+person | lesen liest = reading | | nature seat public home | seated short
+person | lesen liest = reading | acc text | nature seat public home | seated short
+adult elder | schreiben schreibt = writing | acc letter story | desk public home typing | each seated short
+child student | lernen lernt = studying | | desk public home typing | seated short
+adult | arbeiten arbeitet = working | | typing office kitchen shop library garden field | seated short
+child artist | malen malt = painting | | home nature | seated short
+child artist | malen malt = painting | acc picture flower house boat tree mountain | home nature | seated short one
 child artist student | zeichnen zeichnet = drawing | acc horse bird house tower boat | home public | seated short
 person | halten hält = holding | acc hold | stand town yard | each seated short
 person | tragen trägt = wearing | acc topwear wear bodywear | | each wear short
@@ -368,30 +407,37 @@ person | heben hebt auf = picking up, pick up | acc drop throw | nature town yar
 person | ziehen zieht an = putting on, put on | acc outer | home yard | each try short busy unclothed
 person | ziehen zieht aus = taking off | acc outer | home nature | each short busy unclothed
 person | betrachten betrachtet = looking at | acc picture book building tower boat | museum town | seated short one
-adult | hängen hängt auf = hanging up, hang up | acc picture lamp hang | home | try short busy
-adult elder | kaufen kauft ein = shopping | | shopping city | busy
+adult | hängen hängt auf = hanging up, hang up | acc picture lamp clock hang | home | try short busy
+adult elder | kaufen kauft ein = shopping | | shopping city village | short busy
 adult child | werfen wirft weg = throwing away | acc bottle newspaper letter | nature town | short one busy
 person | räumen räumt auf = tidying up | acc room kitchen office shop garden | | short busy
 adult | schieben schiebt = pushing, push | acc machine cart | road walk | try own short one
 person donkey horse | ziehen zieht = pulling, pull | acc cart suitcase | road walk winter | try short one
 adult child | waschen wäscht = washing, wash | acc machine dog window horse | garden house | own try short
-adult | reparieren repariert = repairing, repair | acc machine fence roof lamp boat | garden house | own try short one
-worker farmer | bauen baut = building, build | acc house wall fence tower bridge | | try short one
+adult | reparieren repariert = repairing, repair | acc machine device fence roof lamp | garden house | own try short one
+adult | fahren fährt = driving | | toward | go short
+adult | fahren fährt = driving | acc car bus | | each short
+worker farmer | bauen baut = building, build | acc house wall fence tower bridge stage | | try short one
 child father mother | bauen baut = building, build | acc sandcastle tent snowman | beach nature winter | try short one
-person | fotografieren fotografiert = photographing | acc tower animal flower performer | nature town | short
+person | fotografieren fotografiert = photographing | acc tower mountain animal flower performer | nature town | short
 person | streicheln streichelt = petting | acc pet farm | nature graze | own seated short
-person | füttern füttert = feeding | acc animal | nature graze | own seated short
-person | umarmen umarmt = hugging | acc kin child | nature town home | own short one
+person | füttern füttert = feeding | acc animal baby | nature graze | own seated short
+person | umarmen umarmt = hugging | acc kin child baby | nature town home | own short one
 person | beobachten beobachtet = watching | acc animal performer child | nature town stand | seated short
 adult elder | verkaufen verkauft = selling | acc fruit flower hat scarf sausage bicycle | shopping street square | short
-adult elder | kaufen kauft = buying | acc fruit flower umbrella newspaper cake | shopping | short
-person | suchen sucht = looking for | acc pet hat cap ball bag umbrella camera | nature home town | own short
+adult elder | kaufen kauft = buying | acc fruit flower hat shoe clock umbrella newspaper cake | shopping | short
+person | nehmen nimmt = taking | acc text fruit food cup bottle bag key | | short
+person crowd | besuchen besucht = visiting, visit | acc museum school church village grandmother | | try short
+person | treffen trifft = meeting | acc person | nature town public | short
+person | suchen sucht = looking for | acc pet hat cap shoe ball bag key umbrella camera | nature home town | own short
 person | öffnen öffnet = opening, open | acc door bottle window suitcase box letter | | try short one
+person | schließen schließt = closing, close | acc door window suitcase box bottle | | try short one
+adult elder | rufen ruft = calling, call | acc dog cat child | nature home yard | own try short
 adult elder | putzen putzt = cleaning | acc window table lamp plate door | home | short
 person | gießen gießt = watering | acc flower tree | water | short
 adult elder | schneiden schneidet = cutting | acc fruit cut + knife | cook desk | short
 worker farmer child | graben gräbt = digging | acc hole + shovel | garden nature | short one
-adult elder | fegen fegt = sweeping | acc floor kitchen street stage + broom | | short
+adult elder | fegen fegt = sweeping | acc floor kitchen street room stage + broom | | short
 person | winken winkt zu = waving to | dat person | town stand | own short busy
 person | hören hört zu = listening to | dat musician dancer teacher grandfather artist | town public | seated short
 person | helfen hilft = helping, help | dat kin person | home yard road | own try short
@@ -402,30 +448,37 @@ adult | bringen bringt = bringing | give drink text cake soup cup plate to perso
 adult elder | lesen liest vor = reading | give story letter to child | home seat | own short
 person | legen legt = putting | acc lying fruit | put stow | own go
 adult elder | stellen stellt = placing | acc upright bucket basket suitcase box | put | own go
+person | gehen geht = walking | | nature walk road winter rainy | short
 person crowd | gehen geht = walking | | enter land cross circle toward leave | go
-child adult | rennen rennt = running | | enter land cross circle toward leave | go
+person crowd | kommen kommt = coming | | leave | go
+person crowd | wandern wandert = hiking | | forest mountain meadow park | short
+person pet horse goat pig | laufen läuft = running | | nature road winter rainy | short
+child adult | laufen läuft = running | | enter land cross circle toward leave | go
+child dog horse | rennen rennt = racing | | cross circle toward | go
 animal | gehen geht = walking | | land cross circle | go
-pet horse goat | rennen rennt = running | | land cross circle | go
-child adult pet | springen springt = jumping | | hop leap hopdown | go
+pet horse goat pig | laufen läuft = running | | land cross circle leave | go
+child adult pet | springen springt = jumping | | hop leap hopdown | go short
 child adult dog | springen springt = jumping | | dive | go unclothed
-child worker father student soldier tourist cat monkey goat | klettern klettert = climbing | | climb | go
-fowl | fliegen fliegt = flying | | soar land circle | go
+child worker father student soldier tourist cat monkey goat | klettern klettert = climbing | | climb | go short
+fowl | fliegen fliegt = flying | | soar land circle | go short
 adult elder | gehen geht spazieren_ = strolling with | mit+dat dog child elder | walk | own short
 adult child | reiten reitet = riding | auf+dat mount | nature graze | each short
-person crowd duck dog elephant | schwimmen schwimmt = swimming | | swim | unclothed
+person crowd duck dog elephant | schwimmen schwimmt = swimming | | swim | unclothed short
 pet | schlafen schläft = sleeping | | rest bark | dull short
 pet | liegen liegt = lying | | rest bark home | dull
-pet monkey | sitzen sitzt = sitting | | seat stand perch | posture
-farm elephant | stehen steht = standing | | graze nature | posture
+pet monkey chicken | sitzen sitzt = sitting | | seat stand perch | posture short
+farm elephant | stehen steht = standing | | graze nature | posture short
 fowl | sitzen sitzt = sitting | | perch stand | posture
 bird | singen singt = singing | | nature perch | short
-dog | bellen bellt = barking | | bark home nature |
+dog | bellen bellt = barking | | bark home nature | short
 dog | jagen jagt = chasing, chase | acc cat bird duck ball | nature yard | try short one
-farm | grasen grast = grazing | | graze |
+farm | grasen grast = grazing | | graze | short
 animal | trinken trinkt = drinking | | sip | go
 pet monkey | beobachten beobachtet = watching | acc fowl person | nature stand | seated short
 pet monkey | spielen spielt = playing with | mit+dat ball stick child doll | home nature | short
-lying doll hat | liegen liegt = lying | | surface | thing
+lying doll hat key | liegen liegt = lying | | surface | thing
+tree | stehen steht = standing | | yard park garden meadow | thing
+car bus | fahren fährt = driving | | street bridge city village | thing
 upright bucket | stehen steht = standing | | tabletop floor door | thing
 parked cart | stehen steht = standing | | road yard | thing
 """

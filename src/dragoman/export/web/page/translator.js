@@ -9,6 +9,7 @@ import { ALL_RESERVED, Tokenizer } from "./tokenizer.js";
 const BATCH_HYPOTHESES = 32; // more are not faster
 const BATCH_TOKENS = 2048; // of the sources, padding included, times the size of the beam
 const ENCODER = new TextEncoder();
+const LETTER = /\p{L}/u;
 
 /** Load the translator of this page. */
 export async function loadTranslator() {
@@ -54,8 +55,10 @@ export class Translator {
       const mask = this.#mask(text);
       return { index, mask, ids: this.#source.encode(mask.text).slice(0, this.#config.max_length - 1) };
     });
-    yield sentences.filter(({ ids }) => !ids.length).map(({ index }) => ({ index, translation: "", problems: [] }));
-    for (const batch of this.#batches(sentences.filter(({ ids }) => ids.length))) {
+    // Without masks the model would have to translate numbers, and loses some, so a text without a letter stays as it is.
+    const isCopied = ({ index, ids }) => !ids.length || (!this.#source.isMasked && !LETTER.test(texts[index]));
+    yield sentences.filter(isCopied).map(({ index, ids }) => ({ index, translation: ids.length ? texts[index] : "", problems: [] }));
+    for (const batch of this.#batches(sentences.filter((each) => !isCopied(each)))) {
       const results = await this.#search(batch, false);
       const faulty = batch.filter((_, row) => results[row].problems.length);
       const repeated = faulty.length ? await this.#search(faulty, true) : [];
