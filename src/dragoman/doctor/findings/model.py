@@ -21,8 +21,8 @@ MODEL_FINDINGS: dict[str, FindingType] = {
         "error",
         "the causal mask is missing, given to another attention, shifted by one position, inverted or never applied "
         "(scores.masked_fill(...) returns a new tensor and leaves scores unchanged); or a mixture of experts chooses "
-        "among the tokens of several positions (experts with a capacity, or experts that choose tokens); or the heads are reshaped without "
-        "a transpose, which mixes positions: x.view(batch, heads, length, -1)",
+        "among the tokens of several positions (experts with a capacity, or experts that choose tokens); or the heads "
+        "are reshaped without a transpose, which mixes positions: x.view(batch, heads, length, -1)",
         "give the decoder's self-attention a mask that lets position i attend only to positions 0 to i, and use the "
         "tensor that masked_fill returns; True means 'may not attend' in torch.nn.MultiheadAttention but 'may attend' "
         "in scaled_dot_product_attention; let a router decide for each token by itself; split heads with "
