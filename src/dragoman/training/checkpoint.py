@@ -189,7 +189,7 @@ def load_checkpoint(run: Path, step: int, state: TrainingState, rank: int = 0) -
         UserError: The checkpoint is damaged or does not fit.
     """
     directory = checkpoint_path(run, step)
-    progress = _read_progress(directory)
+    progress = read_progress(run, step)
     weights, optimizer = (_load(directory / name) for name in (WEIGHTS, OPTIMIZER))
     load_weights(state.model, weights)
     if state.moving_average is not None:
@@ -277,13 +277,14 @@ def _parameter_names(model: nn.Module, optimizer: torch.optim.Optimizer) -> list
     return [names[id(parameter)] for group in optimizer.param_groups for parameter in group["params"]]
 
 
-def _read_progress(directory: Path) -> Progress:
+def read_progress(run: Path, step: int) -> Progress:
     """The progress stored in a checkpoint, after checking that its tensors are intact.
 
     Raises:
         UserError: A file is missing or damaged.
         OtherVersionError: The checkpoint has another version.
     """
+    directory = checkpoint_path(run, step)
     about = _read_state(directory)
     for name, digest in about.pop("files").items():
         if _has_tensors(name) and (problem := _problem(directory / name, digest)):

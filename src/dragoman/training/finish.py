@@ -53,7 +53,7 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, student:
     progress.keep_only(find_intact(trainer.run, log.message).usable)
     if not progress.best_step:
         raise UserError(
-            f"{trainer.run}: no intact checkpoint with a validation is left; start again in another --output"
+            f"{trainer.run}: the checkpoints of all validations are damaged; resume the run to repeat the last"
         )
     load_weights(model, deployed_weights(trainer.run, progress.best_step))
     if data.start is not None and (share := recipe.training.start_share):

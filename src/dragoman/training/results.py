@@ -11,7 +11,7 @@ from dragoman.errors import UserError
 from dragoman.system.files import read_json_with
 from dragoman.system.progress import Log, no_log
 from dragoman.system.run_paths import has_bundle, resume_command
-from dragoman.training.checkpoint import checkpoint_steps, find_intact
+from dragoman.training.checkpoint import checkpoint_steps, find_intact, read_progress
 from dragoman.training.directory import REPORT_FILE
 
 NOT_COMPARED_FILE = "not-compared.json"
@@ -45,10 +45,13 @@ def needs_no_training(run: Path) -> bool:
     """
     if not has_bundle(run):
         return False
-    if _loads(run) and (has_report(run) or _is_uncompared(run)):
+    loads, steps = _loads(run), checkpoint_steps(run)
+    if not steps or (loads and (has_report(run) or _is_uncompared(run))):
         return True
-    steps = checkpoint_steps(run)
-    return not steps or find_intact(run, no_log).newest != steps[-1]
+    intact = find_intact(run, no_log)
+    if intact.newest != steps[-1]:
+        return True
+    return loads and read_progress(run, steps[-1]).best_step not in intact.usable  # its weights would be worse
 
 
 def _loads(run: Path) -> bool:

@@ -257,9 +257,7 @@ class _Run:
         best = progress.best_step
         progress.keep_only(usable)
         if progress.best_step != best:
-            instead = (
-                f"the best is now that of step {progress.best_step:,}" if progress.best_step else "no other is left"
-            )
+            instead = f"now the best is at step {progress.best_step:,}" if progress.best_step else "no other is left"
             self.line.log(f"the weights of the best validation, at step {best:,}, are lost; {instead}")
 
     def _check_start(self, trainer: Trainer) -> None:
