@@ -127,11 +127,11 @@ def test_loading_brings_progress_and_random_numbers_back(saved: Trainer, make_tr
     assert torch.equal(torch.rand(4), expected)
 
 
-def test_checkpoints_hold_safetensors_and_json_only(saved: Trainer) -> None:
+def test_checkpoints_hold_safetensors_json_and_copies_only(saved: Trainer) -> None:
     files = sorted(path.name for path in checkpoint_path(saved.run, 1).iterdir())
-    assert files == ["model.safetensors", "optimizer.safetensors", "state.json"]
+    assert files == ["metrics.jsonl", "model.safetensors", "optimizer.safetensors", "state.json"]
     state = json.loads((checkpoint_path(saved.run, 1) / "state.json").read_text())
-    for name in files[:2]:
+    for name in files[:3]:
         assert state["files"][name] == sha256(checkpoint_path(saved.run, 1) / name)
 
 
