@@ -202,7 +202,7 @@ def check(case: Damaged, recipe: Recipe, counts: Counter[str]) -> None:
     if finished and not started:
         assert not bundle
         assert case.unchanged()
-    if finished:
+    if finished and (not started or started[0].budget.is_finished(started[0].state.progress)):
         assert Bundle.load(case.run)
         assert case.best is None or sha256(case.run / WEIGHTS) == sha256(case.whole / WEIGHTS) or bundle
         return

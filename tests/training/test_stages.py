@@ -263,12 +263,14 @@ FACTS = {"kinds": 5, "pairs": [], "cleaning": None, "left_out_share": 0}
         ("pairs.json", '{"pairs": ', NOT_NOTICED),
     ],
 )
-def test_a_damaged_record_says_how_to_continue(
+def test_a_damaged_record_without_a_copy_says_how_to_continue(
     name: str, content: str, advice: str, make_staged: Any, mono: Path, tmp_path: Path
 ) -> None:
     recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
     assert train(recipe, run)
     shutil.rmtree(run / "bundle")
+    for copy in (run / "checkpoints").glob(f"*/{name}"):
+        copy.unlink()
     (run / name).write_text(content, "utf-8")
     with pytest.raises(UserError, match=advice):
         train(recipe, run, resume=True)
