@@ -174,15 +174,15 @@ def test_a_stop_while_a_report_is_written_ends_the_run_after_a_teacher_only(
 ) -> None:
     def interrupt(*arguments: Any) -> str:
         os.kill(os.getpid(), signal.SIGINT)
-        return "the report"
+        return "the report</html>"
 
     recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
     monkeypatch.setattr("dragoman.training.run.render_report", interrupt)
     assert not train(recipe, run)
     assert f"stopped between two stages; continue with: dragoman train {run}/recipe.toml" in capsys.readouterr().err
-    assert (run / "teachers/backward/report.html").read_text("utf-8") == "the report"
+    assert (run / "teachers/backward/report.html").read_text("utf-8") == "the report</html>"
     assert train(recipe, run, resume=True), "it was complete"
-    assert (run / "report.html").read_text("utf-8") == "the report"
+    assert (run / "report.html").read_text("utf-8") == "the report</html>"
 
 
 def test_an_interruption_between_two_stages_says_how_to_continue(
