@@ -40,18 +40,19 @@ def has_all_results(run: Path) -> bool:
 def needs_no_training(run: Path) -> bool:
     """Whether a run is finished, except perhaps for a comparison.
 
-    A run that was stopped between its bundle and its report, or whose bundle is damaged, finishes once more, unless the
-    comparison writes the report, or steps would have to be repeated because the last checkpoint is damaged.
+    A run whose bundle is damaged continues with its newest intact checkpoint. One that was stopped between its bundle
+    and its report finishes once more, unless the comparison writes the report, or the bundle would not be the same
+    because the last or the best checkpoint is damaged.
     """
     if not has_bundle(run):
         return False
-    loads, steps = _loads(run), checkpoint_steps(run)
-    if not steps or (loads and (has_report(run) or _is_uncompared(run))):
+    loads = _loads(run)
+    if loads and (has_report(run) or _is_uncompared(run)):
         return True
-    intact = find_intact(run, no_log)
-    if intact.newest != steps[-1]:
-        return True
-    return loads and read_progress(run, steps[-1]).best_step not in intact.usable  # its weights would be worse
+    intact, steps = find_intact(run, no_log), checkpoint_steps(run)
+    if not loads or intact.newest is None:
+        return intact.newest is None
+    return intact.newest != steps[-1] or read_progress(run, intact.newest).best_step not in intact.usable
 
 
 def _loads(run: Path) -> bool:
