@@ -65,7 +65,7 @@ def train_and_kill(commands: IO[str], answers: IO[str], generator: random.Random
 def damage(run: Path, generator: random.Random) -> None:
     """Truncate a file of the last checkpoint or flip a bit in it, or truncate the last line of the metrics.
 
-    A run goes on without the weights of an earlier checkpoint that is damaged, and so with another average.
+    Without an earlier checkpoint, a run would continue with another average.
     """
     newest = max((run / "checkpoints").glob("step-*"))
     files = sorted(path for path in newest.iterdir() if path.is_file())
