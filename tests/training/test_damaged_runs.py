@@ -133,7 +133,8 @@ class Damaged:
         self.best = max(usable, default=None)
         original = lines_of((whole / "metrics.jsonl").read_bytes())
         metrics = [run / "metrics.jsonl"]
-        metrics += [run / self._directory(step) / "metrics.jsonl" for step in state if step <= self.newest]
+        copies = [f"{self._directory(step)}/metrics.jsonl" for step in state if step <= self.newest]
+        metrics += [run / name for name in copies if name in self.intact]  # a copy without its checksum proves nothing
         left = [lines_of(path.read_bytes()) for path in metrics if path.is_file()]
         self.points = [
             line for line in original if line["step"] <= self.newest and any(line in lines for lines in left)
