@@ -30,10 +30,11 @@ bench: .venv/extras
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
 	@for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python "benchmarks/$$name.py" || exit 1; done
 
-# Kills a run 200 times, at random moments and while it saves, and damages its files; kills commands of two kinds.
+# Kills a run 200 times, at random moments and while it saves, and damages its files; kills commands of two kinds;
+# resumes 500 runs with damaged files.
 crash-test: .venv/installed
 	$(BIN)/python -m pytest -s tests/training/test_crashes.py tests/training/test_killed_processes.py \
-	  --kills=200 --process-kills=20 --kill-seed=$$(date +%s)
+	  tests/training/test_damaged_runs.py --kills=200 --process-kills=20 --damages=500 --kill-seed=$$(date +%s)
 
 # Loads 5,000 mutated bundles, translates 20,000 strange texts, and trains 1,000 mutated recipes.
 robustness: .venv/extras

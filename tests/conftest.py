@@ -40,6 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of `make crash-test` and `make robustness`."""
     parser.addoption("--kills", type=int, default=20, help="how often test_crashes kills a run")
     parser.addoption("--process-kills", type=int, default=1, help="how often test_killed_processes kills a command")
+    parser.addoption("--damages", type=int, default=30, help="how many damaged runs test_damaged_runs resumes")
     parser.addoption("--kill-seed", type=int, default=1, help="seed of the random times at which it kills")
     parser.addoption("--bundles", type=int, default=60, help="number of mutated bundles")
     parser.addoption("--strings", type=int, default=300, help="number of strange texts")

@@ -23,8 +23,8 @@ from dragoman.training.checkpoint import (
     OtherVersionError,
     checkpoint_path,
     checkpoint_steps,
+    find_intact,
     load_checkpoint,
-    newest_intact,
     prune,
     refuse_other_tokenizers,
     refuse_other_versions,
@@ -127,11 +127,11 @@ def test_loading_brings_progress_and_random_numbers_back(saved: Trainer, make_tr
     assert torch.equal(torch.rand(4), expected)
 
 
-def test_checkpoints_hold_safetensors_and_json_only(saved: Trainer) -> None:
+def test_checkpoints_hold_safetensors_json_and_copies_only(saved: Trainer) -> None:
     files = sorted(path.name for path in checkpoint_path(saved.run, 1).iterdir())
-    assert files == ["model.safetensors", "optimizer.safetensors", "state.json"]
+    assert files == ["metrics.jsonl", "model.safetensors", "optimizer.safetensors", "state.json"]
     state = json.loads((checkpoint_path(saved.run, 1) / "state.json").read_text())
-    for name in files[:2]:
+    for name in files[:3]:
         assert state["files"][name] == sha256(checkpoint_path(saved.run, 1) / name)
 
 
@@ -166,7 +166,7 @@ def test_another_version_is_refused_by_name_and_not_skipped(
     path = checkpoint_path(saved.run, 2) / "state.json"
     write_state(path, **changes)
     uses: list[Callable[[], object]] = [
-        lambda: newest_intact(saved.run, 1, lambda text: None),
+        lambda: find_intact(saved.run, lambda text: None).newest,
         lambda: load_checkpoint(saved.run, 2, saved.state),
         lambda: refuse_other_versions(saved.run),
     ]
@@ -200,7 +200,7 @@ def test_checkpoints_without_a_version_are_those_of_the_first(saved: Trainer) ->
     assert about.pop("version") == 1
     path.write_text(json.dumps(about))
     write_state(path)
-    assert newest_intact(saved.run, 1, lambda text: None) == 1
+    assert find_intact(saved.run, lambda text: None).newest == 1
 
 
 DAMAGE: dict[str, Callable[[Path], object]] = {
@@ -233,10 +233,10 @@ def test_the_newest_intact_checkpoint_is_used_and_damaged_ones_are_named(
     complaints: list[str] = []
     for step in (2, 3):
         save(saved, replace(saved.state.progress, step=step))
-    assert newest_intact(saved.run, 1, complaints.append) == 3
+    assert find_intact(saved.run, complaints.append).newest == 3
     assert not complaints
     damage(checkpoint_path(saved.run, 3) / name)
-    assert newest_intact(saved.run, 1, complaints.append) == 2
+    assert find_intact(saved.run, complaints.append).newest == 2
     assert [str(checkpoint_path(saved.run, 3) / name) in text for text in complaints] == [True]
 
 
@@ -247,26 +247,45 @@ def test_every_digit_of_the_state_is_guarded(saved: Trainer) -> None:
         changed = str((int(whole[position]) + 1) % 10)
         path.write_text(whole[:position] + changed + whole[position + 1 :])
         if json.loads(path.read_text()) != json.loads(whole):  # a float's last digit may not matter
-            assert newest_intact(saved.run, 1, lambda text: None) is None
+            assert find_intact(saved.run, lambda text: None).newest is None
     path.write_text(whole)
-    assert newest_intact(saved.run, 1, lambda text: None) == 1
+    assert find_intact(saved.run, lambda text: None).newest == 1
 
 
-def test_a_run_goes_back_to_before_a_damaged_checkpoint_that_its_end_needs(saved: Trainer) -> None:
-    at = replace(saved.state.progress, validated=[1], best_step=1)
-    save(saved, at)
-    save(saved, replace(at, step=3, validated=[1, 3]))
-    save(saved, replace(at, step=5, validated=[1, 3, 5], best_step=5))
-    flip(checkpoint_path(saved.run, 3) / "model.safetensors")
-    assert newest_intact(saved.run, 1, lambda text: None) == 5, "only the best is needed"
+def test_the_best_intact_validation_replaces_a_damaged_one(saved: Trainer) -> None:
+    progress = replace(saved.state.progress, validated=[], scores=[])
+    for step, score in ((3, 5.0), (5, 9.0), (7, 7.0), (9, 6.0)):
+        progress.step = step
+        progress.record_validation(score, 1.0, saved.settings)
+        save(saved, progress)
+    for step, name in ((5, "model"), (7, "optimizer")):
+        flip(checkpoint_path(saved.run, step) / f"{name}.safetensors")
     complaints: list[str] = []
-    assert newest_intact(saved.run, 2, complaints.append) == 1, "5 would average the weights of 3 and 5"
-    damaged, dependent = complaints
-    assert damaged.startswith(f"{checkpoint_path(saved.run, 3) / 'model.safetensors'}: damaged")
-    needs = "needs the checkpoint of step 3, which is missing; skipped"
-    assert dependent == f"{checkpoint_path(saved.run, 5)}: {needs}"
-    flip(checkpoint_path(saved.run, 1) / "model.safetensors")
-    assert newest_intact(saved.run, 2, lambda text: None) is None
+    intact = find_intact(saved.run, complaints.append)
+    assert intact.newest == 9
+    assert intact.usable == {1, 3, 7, 9}, "weights are used without the state of the optimizer"
+    assert [f"step-0000000{step}" in text for step, text in zip((5, 7), complaints, strict=True)] == [True, True]
+    load_checkpoint(saved.run, 9, saved.state)
+    loaded = saved.state.progress
+    loaded.keep_only(intact.usable)
+    assert (loaded.best_step, loaded.best, loaded.averaged(2)) == (7, 7.0, [7, 9])
+    loaded.keep_only({1})
+    assert (loaded.best_step, loaded.best, loaded.scores) == (0, None, [])
+
+
+def test_checkpoints_of_earlier_versions_have_only_the_best_score(saved: Trainer) -> None:
+    path = checkpoint_path(saved.run, 1) / "state.json"
+    about = json.loads(path.read_text())
+    del about["scores"]
+    path.write_text(json.dumps(about))
+    write_state(path, validated=[2, 3, 4], best=7.0, best_loss=2.0, best_step=3)
+    load_checkpoint(saved.run, 1, saved.state)
+    progress = saved.state.progress
+    assert progress.averaged(2) == [3, 4]
+    progress.keep_only({2, 3, 4})
+    assert (progress.best_step, progress.best) == (3, 7.0)
+    progress.keep_only({2, 4})
+    assert progress.best_step == 4
 
 
 def test_a_replacement_that_was_killed_is_undone(saved: Trainer) -> None:
@@ -275,7 +294,7 @@ def test_a_replacement_that_was_killed_is_undone(saved: Trainer) -> None:
     path.rename(path.with_name(f".{path.name}.old-999999999"))
     path.with_name(f".{path.name}.tmp-1").mkdir()
     start_directory(saved.recipe, saved.run, saved.data)
-    assert newest_intact(saved.run, 1, lambda text: None) == 1
+    assert find_intact(saved.run, lambda text: None).newest == 1
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
@@ -301,8 +320,10 @@ def test_prune_keeps_the_given_steps_and_other_directories(saved: Trainer) -> No
     (saved.run / "checkpoints" / ".step-00000009.tmp-1").mkdir()
     (saved.run / "checkpoints" / "step-mine").mkdir()
     assert checkpoint_steps(saved.run) == [1, 2, 3, 123_456_789]
-    prune(saved.run, {2, 123_456_789, 7})
-    assert checkpoint_steps(saved.run) == [2, 123_456_789]
+    prune(saved.run, {2, 7})
+    assert checkpoint_steps(saved.run) == [2, 123_456_789], "later steps are written again"
+    prune(saved.run, {123_456_789})
+    assert checkpoint_steps(saved.run) == [123_456_789]
     assert (saved.run / "checkpoints" / "step-mine").exists()
 
 

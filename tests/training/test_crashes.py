@@ -63,8 +63,12 @@ def train_and_kill(commands: IO[str], answers: IO[str], generator: random.Random
 
 
 def damage(run: Path, generator: random.Random) -> None:
-    """Truncate a file of a checkpoint or flip a bit in it, or truncate the last line of the metrics."""
-    files = sorted(path for path in (run / "checkpoints").rglob("*") if path.is_file())
+    """Truncate a file of the last checkpoint or flip a bit in it, or truncate the last line of the metrics.
+
+    Without an earlier checkpoint, a run would continue with another average.
+    """
+    newest = max((run / "checkpoints").glob("step-*"))
+    files = sorted(path for path in newest.iterdir() if path.is_file())
     path = generator.choice([*files, run / "metrics.jsonl"])
     content = bytearray(path.read_bytes())
     if not content:  # killed before the first line of the metrics

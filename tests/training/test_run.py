@@ -281,7 +281,7 @@ def test_full_disk_stops_a_run_that_goes_on_when_there_is_space(
 
 
 @pytest.mark.parametrize("name", ["source.tokenizer.json", "target.tokenizer.json"])
-def test_a_deleted_tokenizer_is_trained_again(
+def test_a_deleted_tokenizer_is_restored(
     name: str, finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:
     run = Path(shutil.copytree(finished_run, tmp_path / "run"))
@@ -294,18 +294,16 @@ def test_a_deleted_tokenizer_is_trained_again(
 
 
 @pytest.mark.parametrize("size", [400, 300])
-def test_tokenizers_of_another_run_are_refused(
-    size: int, finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, digests: Callable[[Path], dict[str, str]]
+def test_tokenizers_of_another_run_are_replaced_by_those_of_the_checkpoints(
+    size: int, finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:
     run = Path(shutil.copytree(finished_run, tmp_path / "run"))
     shutil.rmtree(run / "bundle")
     recipe = make_recipe("data.train=['captions:train']", f"text.vocabulary_size={size}")
     other = prepare(recipe, None, None, print)
     save_tokenizers(run, other.source, other.target)
-    before = digests(run)
-    with pytest.raises(UserError, match="the tokenizers are not those of the checkpoints"):
-        train(make_recipe(), run, resume=True)
-    assert digests(run) == before
+    assert train(make_recipe(), run, resume=True)
+    assert_same_run(run, finished_run)
 
 
 def test_a_run_killed_before_its_report_is_finished_with_a_report(
@@ -329,16 +327,27 @@ def test_a_bundle_is_not_trained_again_for_its_report(
     assert digests(run) == before
 
 
-def test_a_damaged_bundle_can_be_made_again(finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [("model.safetensors",), ("bundle.json", "model.safetensors")])
+def test_a_damaged_bundle_is_made_again(
+    names: tuple[str, ...], finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    for name in names:
+        (run / "bundle" / name).write_bytes(b"")
+    assert train(make_recipe(), run, resume=True)
+    assert_same_run(run, finished_run)
+
+
+def test_a_damaged_bundle_without_checkpoints_is_reported(
+    finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path
+) -> None:
     run = Path(shutil.copytree(finished_run, tmp_path / "run"))
     (run / "bundle" / "model.safetensors").unlink()
+    shutil.rmtree(run / "checkpoints")
     with pytest.raises(
         UserError, match=r"missing; the bundle is incomplete; to make .* delete the directory .*/bundle, and run: "
     ):
         train(make_recipe(), run, resume=True)
-    shutil.rmtree(run / "bundle")
-    assert train(make_recipe(), run, resume=True)
-    assert_same_run(run, finished_run)
 
 
 def test_checkpoints_of_another_version_are_not_overwritten(
@@ -479,14 +488,18 @@ def test_broken_corpus_is_reported_before_files_are_written(
     assert train(make_recipe("training.steps=1", "training.validations=1"), run)
 
 
-def test_bundle_holds_the_mean_of_the_last_validations(finished_run: Path) -> None:
-    steps = [line["step"] for line in read_metrics(finished_run / "metrics.jsonl") if line["kind"] == "validation"]
-    last = [load_file(checkpoint_path(finished_run, step) / "model.safetensors") for step in steps[-2:]]
+def test_bundle_holds_the_average_that_the_best_validation_scored(finished_run: Path) -> None:
+    validations = [line for line in read_metrics(finished_run / "metrics.jsonl") if line["kind"] == "validation"]
+    best = [line["step"] for line in validations if line["best"]][-1]
+    steps = [line["step"] for line in validations if line["step"] <= best][-2:]
     bundle = load_file(finished_run / "bundle" / "model.safetensors")
-    assert bundle.keys() == last[0].keys()
-    for name, weight in bundle.items():
-        torch.testing.assert_close(weight, (last[0][name] + last[1][name]) / 2)
-    assert any(not torch.equal(weight, last[1][name]) for name, weight in bundle.items())
+    scored = load_file(checkpoint_path(finished_run, best) / "average.safetensors")
+    assert all(torch.equal(weight, scored[name]) for name, weight in bundle.items())
+    if all(checkpoint_path(finished_run, step).exists() for step in steps):
+        first, second = (load_file(checkpoint_path(finished_run, step) / "model.safetensors") for step in steps)
+        for name, weight in bundle.items():
+            torch.testing.assert_close(weight, (first[name] + second[name]) / 2)
+        assert any(not torch.equal(weight, second[name]) for name, weight in bundle.items())
 
 
 def test_bundle_holds_the_best_weights_without_averaging(make_recipe: RecipeMaker, tmp_path: Path) -> None:

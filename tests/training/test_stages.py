@@ -174,15 +174,15 @@ def test_a_stop_while_a_report_is_written_ends_the_run_after_a_teacher_only(
 ) -> None:
     def interrupt(*arguments: Any) -> str:
         os.kill(os.getpid(), signal.SIGINT)
-        return "the report"
+        return "the report</html>"
 
     recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
     monkeypatch.setattr("dragoman.training.run.render_report", interrupt)
     assert not train(recipe, run)
     assert f"stopped between two stages; continue with: dragoman train {run}/recipe.toml" in capsys.readouterr().err
-    assert (run / "teachers/backward/report.html").read_text("utf-8") == "the report"
+    assert (run / "teachers/backward/report.html").read_text("utf-8") == "the report</html>"
     assert train(recipe, run, resume=True), "it was complete"
-    assert (run / "report.html").read_text("utf-8") == "the report"
+    assert (run / "report.html").read_text("utf-8") == "the report</html>"
 
 
 def test_an_interruption_between_two_stages_says_how_to_continue(
@@ -263,12 +263,14 @@ FACTS = {"kinds": 5, "pairs": [], "cleaning": None, "left_out_share": 0}
         ("pairs.json", '{"pairs": ', NOT_NOTICED),
     ],
 )
-def test_a_damaged_record_says_how_to_continue(
+def test_a_damaged_record_without_a_copy_says_how_to_continue(
     name: str, content: str, advice: str, make_staged: Any, mono: Path, tmp_path: Path
 ) -> None:
     recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
     assert train(recipe, run)
     shutil.rmtree(run / "bundle")
+    for copy in (run / "checkpoints").glob(f"*/{name}"):
+        copy.unlink()
     (run / name).write_text(content, "utf-8")
     with pytest.raises(UserError, match=advice):
         train(recipe, run, resume=True)

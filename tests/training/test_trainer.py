@@ -230,7 +230,9 @@ def test_best_and_last_checkpoints_are_kept(average: int, make_trainer: TrainerM
 
 @pytest.mark.parametrize("best_by", ["bleu", "chrf", "loss"])
 def test_best_is_by_the_score_that_was_asked_for(best_by: str, make_trainer: TrainerMaker) -> None:
-    trainer = make_trainer("training.steps=60", "training.validations=6", f"training.best_by={best_by}")
+    trainer = make_trainer(
+        "training.steps=60", "training.validations=6", "training.average=1", f"training.best_by={best_by}"
+    )
     assert trainer.train()
     validations = lines(trainer, "validation")
     sign = -1 if best_by == "loss" else 1

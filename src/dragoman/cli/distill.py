@@ -85,7 +85,10 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     from dragoman.system.run_paths import resume_command
     from dragoman.training.directory import check_directory
     from dragoman.training.distributed import refuse_several_processes
+    from dragoman.training.restore import restore_files
 
+    if resume:
+        restore_files(run, print_to_stderr)
     check_directory(run, resume)  # before the text is read
     if not resume:
         refuse_several_processes("dragoman distill")

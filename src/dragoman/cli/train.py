@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dragoman.cli.options import DataDirectory, Overrides
+from dragoman.cli.output import print_to_stderr
 from dragoman.cli.text_files import (
     ColumnsOption,
     DelimiterOption,
@@ -165,6 +166,7 @@ def _find_recipe(
     from dragoman.recipe import builtin_recipes, load_recipe
     from dragoman.training.directory import check_directory
     from dragoman.training.distributed import refuse_several_processes
+    from dragoman.training.restore import restore_files
 
     refuse_two_budgets(files.minutes, overrides)
     first = files.train[0]
@@ -174,8 +176,12 @@ def _find_recipe(
             change = f"change {key} in the recipe, or use --set {key}=…" if key else "change the recipe, or use --set"
             raise UserError(f"--{given[0]} is for files of text; {change}")
         minutes = [] if files.minutes is None else [f"training.minutes={files.minutes!r}"]
+        if resume:  # the recipe may be that of the run
+            restore_files(Path(first).parent, print_to_stderr)
         return load_recipe(Path(first), [*overrides, *minutes]), None
     run = output or RUNS / files.name()
+    if resume:
+        restore_files(run, print_to_stderr)
     resuming = resume == "run" or (resume == "auto" and (run / "recipe.toml").is_file())
     check_directory(run, resuming)  # before the text is checked, which can take minutes
     if resuming:

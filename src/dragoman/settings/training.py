@@ -104,8 +104,8 @@ class Training(Settings):
         1,
         ge=1,
         le=1000,
-        description="Number of last validations whose checkpoints are averaged to get the weights of the bundle; with "
-        "1, it gets those of the best checkpoint.",
+        description="Number of last validations whose weights are averaged. Validations score the average, and the "
+        "bundle gets that of the best one.",
     )
     precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         "auto",

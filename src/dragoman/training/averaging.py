@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from dragoman.training.checkpoint import deployed_weights
+from dragoman.training.checkpoint import averaged_weights
 
 
 def average_weights(run: Path, steps: Sequence[int]) -> dict[str, Tensor]:
@@ -18,6 +18,6 @@ def average_weights(run: Path, steps: Sequence[int]) -> dict[str, Tensor]:
     assert steps, "at least one checkpoint"
     total: dict[str, Tensor] = {}
     for step in steps:
-        for name, value in deployed_weights(run, step).items():
+        for name, value in averaged_weights(run, step).items():
             total[name] = total[name] + value.float() if name in total else value.float()
     return {name: value / len(steps) for name, value in total.items()}

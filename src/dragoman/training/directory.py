@@ -29,6 +29,7 @@ from dragoman.training.stage_recipes import has_stages
 Made = TypeVar("Made")
 
 LOCK_FILE = ".lock"
+RECIPE_FILE = "recipe.toml"
 PAIRS_FILE = "pairs.json"
 """The numbers of pairs when the run was started, and a digest of their text."""
 DIGESTED_VALUES = 2**20  # at once
@@ -53,7 +54,7 @@ def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
     Raises:
         UserError: It contains something else, or this run with other settings, or cannot be created.
     """
-    path, existed = output / "recipe.toml", output.exists()
+    path, existed = output / RECIPE_FILE, output.exists()
     check_directory(output, resume)
     if resume:
         _refuse_changes(load_recipe(path), recipe, path)
@@ -76,7 +77,7 @@ def check_directory(output: Path, resume: bool) -> None:
     except UnicodeEncodeError:  # safetensors could not write there, after the whole training
         raise UserError(f"{str(output)!r}: not valid UTF-8; choose another --output") from None
     _refuse_locked(output)
-    if (output / "recipe.toml").is_file():
+    if (output / RECIPE_FILE).is_file():
         if not resume:
             raise UserError(f"{output}: already contains a run; continue it with --resume, or choose another --output")
     elif resume:
@@ -137,7 +138,7 @@ def start_directory(recipe: Recipe, output: Path, data: Dataset) -> None:
     """
     for directory in (output, output / "checkpoints"):
         remove_leftovers(directory)
-    save_recipe(recipe, output / "recipe.toml")  # a few settings may change when a run is resumed
+    save_recipe(recipe, output / RECIPE_FILE)  # a few settings may change when a run is resumed
     refuse_other_tokenizers(output, tokenizers_digest(data.source, data.target))
     _refuse_other_pairs(output / PAIRS_FILE, data)
     save_tokenizers(output, data.source, data.target)
@@ -148,7 +149,7 @@ def update_text_paths(run: Path, data: Data) -> None:
 
     `start_directory` still refuses a text with another content.
     """
-    path = run / "recipe.toml"
+    path = run / RECIPE_FILE
     if path.is_file() and (old := load_recipe(path)).data != data:
         save_recipe(old.model_copy(update={"data": data}), path)
 
@@ -228,16 +229,20 @@ def _is_leftover(path: Path) -> bool:
 
 
 def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
+    if changed := unchangeable_differences(old, new):
+        reason = f"{path}: these settings cannot change when a run is resumed; use this file as it is to keep them"
+        raise UserError("\n  ".join([reason, *changed]))
+
+
+def unchangeable_differences(old: Recipe, new: Recipe) -> list[str]:
+    """The settings that differ although they cannot change when a run is resumed, with both values."""
     before, after = _flatten(old.to_dict()), _flatten(new.to_dict())
     filtered = new.data.clean or has_stages(new)  # by the test text
-    changed = [
+    return [
         f"{key}: {before.get(key, 'unset')} -> {after.get(key, 'unset')}"
         for key in sorted(before.keys() | after.keys())
         if before.get(key) != after.get(key) and (not key.startswith(CHANGEABLE) or (filtered and key == "data.test"))
     ]
-    if changed:
-        reason = f"{path}: these settings cannot change when a run is resumed; use this file as it is to keep them"
-        raise UserError("\n  ".join([reason, *changed]))
 
 
 def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.doctor.output.check import check_translations
 from dragoman.engines.choose import open_engine
 from dragoman.engines.protocol import EngineRequest
-from dragoman.errors import counted
+from dragoman.errors import UserError, counted
 from dragoman.evaluation.confidence import calibrate
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
@@ -29,7 +29,8 @@ from dragoman.system.progress import format_seconds
 from dragoman.system.time_limit import TimeLimit
 from dragoman.text.multilingual import all_language_ids
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.averaging import average_weights
+from dragoman.training.checkpoint import deployed_weights, find_intact
+from dragoman.training.results import remove_damaged_bundle
 from dragoman.training.run_data import RunData
 from dragoman.training.start_comparison import compare_with_start
 from dragoman.training.start_weights import mix_start_weights
@@ -57,12 +58,17 @@ def score_and_save(
         limit: If it leaves too little time, samples of the text are translated.
     """
     recipe, progress, log = trainer.recipe, trainer.state.progress, trainer.log
-    steps = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
-    load_weights(model, average_weights(trainer.run, steps))
+    progress.keep_only(find_intact(trainer.run, log.message).usable)
+    if not progress.best_step:
+        raise UserError(
+            f"{trainer.run}: the checkpoints of all validations are damaged; resume the run to repeat the last"
+        )
+    load_weights(model, deployed_weights(trainer.run, progress.best_step))
     if data.start is not None and (share := recipe.training.start_share):
         mix_start_weights(data.start, model, trainer.data.source, trainer.data.target, share)
     log.message(f"end of training: {trainer.budget.reason_to_end(progress)}")
-    log.message(f"weights of step{'s' if len(steps) > 1 else ''} {', '.join(f'{step:,}' for step in steps)}")
+    averaged = recipe.training.average > 1
+    log.message(f"weights of step {progress.best_step:,}{', averaged with those of earlier validations' * averaged}")
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
     device = trainer.state.device
     # only a bundle that is saved may have a shortlist; its scores and its confidence are those without neighbors
@@ -83,6 +89,7 @@ def score_and_save(
     if student and not all_language_ids(bundle.target):  # CTranslate2 could not begin with a language
         finished = replace(finished, shortlist=learn_shortlist(trainer.data.train, bundle.source, bundle.target))
     log.metrics.require_directory()
+    remove_damaged_bundle(trainer.run, log.message)
     finished.save(trainer.run / "bundle")
     log.line.update(1.0, f"done: trained {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.errors import UserError
-from dragoman.system.files import atomic_file, require_size
+from dragoman.system.files import atomic_file, read_bytes
 
 RecordKind = Literal["train", "validation", "test", "comparison", "event", "slow"]
+METRICS_FILE = "metrics.jsonl"
 _AT_THE_END = ("test", "comparison")
 Metrics = Sequence[dict[str, Any]]
 """Lines of metrics.jsonl."""
@@ -21,17 +22,27 @@ MAX_METRICS_BYTES = 1_000_000_000
 
 
 class MetricsFile:
-    """metrics.jsonl, open for appending. Each line is flushed when it is written."""
+    """metrics.jsonl, open for appending. Each line is flushed when it is written.
 
-    def __init__(self, path: Path, after_step: int) -> None:
+    Attributes:
+        content: What the file should contain, even if it is damaged meanwhile.
+    """
+
+    def __init__(self, path: Path, after_step: int, copied: bytes = b"") -> None:
         """Open the file and remove the lines that are written again: of steps after `after_step`, and of the end.
 
         The means of the first `train` line after a resume are those of the steps since then.
+
+        Args:
+            path: The file, which may be missing.
+            after_step: The step from which training continues.
+            copied: The beginning of the file, as the checkpoint of this step has it.
         """
-        lines = list(_read_lines(path)) if path.exists() else []
-        kept = [text for text, line in lines if _step(line) <= after_step and line.get("kind") not in _AT_THE_END]
+        lines = _parse_lines(read_restored(path, copied), path)
+        kept = (text for text, line in lines if _step(line) <= after_step and line.get("kind") not in _AT_THE_END)
+        self.content = bytearray(b"".join(text + b"\n" for text in kept))
         with atomic_file(path, "wb") as file:
-            file.writelines(text + b"\n" for text in kept)
+            file.write(self.content)
         self._path = path
         self._file = path.open("a", encoding="utf-8")
 
@@ -42,11 +53,13 @@ class MetricsFile:
             UserError: The line cannot be written, because the disk is full or the run directory was deleted.
         """
         self.require_directory()
+        text = _encode({"kind": kind, **values})
         try:
-            self._file.write(_encode({"kind": kind, **values}))
+            self._file.write(text)
             self._file.flush()
         except OSError as error:
             raise UserError(f"{self._path}: cannot write the file: {error.strerror or error}") from error
+        self.content += text.encode()
 
     def require_directory(self) -> None:
         """Check that the file that was opened is still in the run directory.
@@ -80,16 +93,18 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     Raises:
         UserError: The file is missing, unreadable or larger than `MAX_METRICS_BYTES`.
     """
-    try:
-        return [line for _, line in _read_lines(path)]
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
+    return [line for _, line in _parse_lines(read_bytes(path, MAX_METRICS_BYTES), path)]
 
 
-def _read_lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+def read_restored(path: Path, copied: bytes) -> bytes:
+    """The content of a metrics.jsonl, whose beginning is taken from a copy if it is missing or damaged."""
+    content = read_bytes(path, MAX_METRICS_BYTES) if path.exists() else b""
+    return content if content.startswith(copied) else copied + content[len(copied) :]
+
+
+def _parse_lines(content: bytes, path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
     """The lines that are JSON objects, as text and as data."""
-    require_size(path, MAX_METRICS_BYTES)
-    texts = path.read_bytes().splitlines()
+    texts = content.splitlines()
     for number, text in enumerate(texts, start=1):
         try:
             line = json.loads(text)

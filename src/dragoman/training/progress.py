@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,8 @@ class Progress:
     validation_seconds: float = 0.0  # of which validation
     validations: int = 0  # validations due so far, including those that were left out
     validated: list[int] = field(default_factory=list)  # steps of the validations
+    scores: list[list[float]] = field(default_factory=list)
+    # step, score and loss of each validation whose checkpoint is not known to be lost
     best: float | None = None  # best validation score; higher is better
     best_loss: float | None = None  # validation loss of the best validation; None: stored by an earlier version
     best_step: int = 0
@@ -37,8 +40,8 @@ class Progress:
         return self.validation_seconds / len(self.validated) if self.validated else 0.0
 
     def averaged(self, average: int) -> list[int]:
-        """Steps of the last `average` validations, whose weights are averaged at the end."""
-        return self.validated[-average:]
+        """Steps of the last `average` validations that have a checkpoint; their weights are averaged."""
+        return [int(step) for step, _, _ in self.scores[-average:]]
 
     def needed(self, average: int) -> set[int]:
         """Steps whose checkpoints would be needed if the run ended now."""
@@ -52,8 +55,9 @@ class Progress:
             loss: The validation loss; of equal scores, the one with the lower loss is better.
             settings: When to stop early.
         """
-        self.validated.append(self.step)
         score = -math.inf if math.isnan(score) else score
+        self.validated.append(self.step)
+        self.scores.append([self.step, score, loss])
         best_loss = -math.inf if self.best_loss is None else self.best_loss  # unknown: a tie keeps the older one
         better = self.best is None or (score, -loss) > (self.best, -best_loss)
         if better:
@@ -66,3 +70,20 @@ class Progress:
         self.stale = 0 if improving else self.stale + 1
         self.stopped_early = not improving and self.stale == settings.early_stopping
         return better
+
+    def keep_only(self, steps: Collection[int]) -> None:
+        """Forget the scores of all other steps, whose checkpoints are lost; the best is the best of the rest."""
+        self.scores = [each for each in self.scores if each[0] in steps]
+        if self.best_step in steps or not self.best_step:
+            return
+        self.best, self.best_loss, self.best_step = None, None, 0
+        if self.scores:
+            step, score, loss = max(self.scores, key=lambda each: (each[1], -each[2], each[0]))
+            self.best, self.best_loss, self.best_step = score, loss, int(step)
+
+
+def scores_of_earlier_version(about: Mapping[str, Any]) -> list[list[float]]:
+    """The `scores` of a state.json without them: only the best score is known, and the others are lower."""
+    best = about.get("best_step", 0), about.get("best"), about.get("best_loss")
+    known = [best[1], math.inf if best[2] is None else best[2]]
+    return [[step, *(known if step == best[0] else [-math.inf, math.inf])] for step in about.get("validated", [])]

@@ -16,13 +16,14 @@ from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.system.files import write_text
 from dragoman.system.leftovers import restore_replaced
-from dragoman.system.progress import ProgressLine, format_seconds
+from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.system.run_paths import has_bundle, resume_command
 from dragoman.system.time_limit import LEAST_TRAINING, TimeLimit
-from dragoman.training.checkpoint import load_checkpoint, newest_intact, refuse_other_versions
+from dragoman.training.checkpoint import find_intact, load_checkpoint, read_copy, refuse_other_versions
 from dragoman.training.directory import (
     LEFT_OUT_FILE,
     PAIRS_FILE,
+    RECIPE_FILE,
     REPORT_FILE,
     check_place,
     lock_directory,
@@ -32,11 +33,13 @@ from dragoman.training.directory import (
 from dragoman.training.distributed import SINGLE_PROCESS, Ranks, join_ranks
 from dragoman.training.finish import score_and_save
 from dragoman.training.log import RunLog
-from dragoman.training.metrics_file import MetricsFile, read_metrics
+from dragoman.training.metrics_file import METRICS_FILE, MetricsFile, read_metrics
+from dragoman.training.progress import Progress
 from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.report import render_report
 from dragoman.training.report.run_facts import run_facts
 from dragoman.training.report.verdict import judge_run, judge_text
+from dragoman.training.restore import read_files_to_copy, restore_files, restore_metrics
 from dragoman.training.results import (
     NOT_COMPARED_FILE,
     check_bundle,
@@ -99,7 +102,7 @@ def train(
         except (KeyboardInterrupt, SystemExit):  # a second signal, or one between stages or before the first step
             if not finished_before and has_all_results(output):
                 return True  # too late to stop anything
-            if (output / "recipe.toml").is_file():
+            if (output / RECIPE_FILE).is_file():
                 line.log(f"stopped; continue with: {resume_command(output, data_directory)}")
             raise
 
@@ -137,15 +140,19 @@ class _Run:
 
     def train(self, resume: Resume) -> bool:
         """Train in all stages, see `train`."""
+        if resume:
+            with self.ranks.first_before_others():
+                if self.ranks.first:
+                    restore_files(self.output, self.line.log)
         if isinstance(resume, str):
-            resume = bool(self.ranks.broadcast((self.output / "recipe.toml").exists()))
+            resume = bool(self.ranks.broadcast((self.output / RECIPE_FILE).exists()))
         self.ranks.use_threads(self.recipe.training.threads)
         self.ranks.device(self.recipe.training.device)  # refused before the directory is made
         with ExitStack() as locks:
             with self.ranks.first_before_others():
                 made = self.ranks.first and check_place(self.written, self.output, resume)
                 restore_replaced(self.output / "bundle")
-                if resume and needs_no_training(self.output, self.recipe.training.average):
+                if resume and needs_no_training(self.output):
                     return not self.ranks.first or self._end_again()
                 if self.ranks.first:
                     locks.enter_context(lock_directory(self.output))
@@ -204,6 +211,7 @@ class _Run:
     def _end_again(self) -> bool:
         """Tell that the run is finished, and compare a student if that is left to do; returns False if interrupted."""
         check_bundle(self.output)
+        restore_metrics(self.output, self.line.log)
         self.line.log(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
         if (self.output / NOT_COMPARED_FILE).is_file():
             for place in (self.output, self.output / "bundle"):
@@ -276,24 +284,38 @@ class _Run:
         """The trainer, at the newest intact checkpoint if there is one; `started` says whether there may be one."""
         recipe, ranks, run, start = self.recipe, self.ranks, self.output, data.start
         device = ranks.device(recipe.training.device)
-        newest = newest_intact(run, recipe.training.average, self.line.log) if ranks.first else None
-        step = ranks.broadcast(newest)
+        intact = find_intact(run, self.line.log if ranks.first else no_log)
+        step = ranks.broadcast(intact.newest)
         if recipe.model.embedding_init == "cooccurrence" and step is None and start is None:
             self.line.log("counting which tokens occur together, for the initial embeddings")
         state = build_state(recipe, data.dataset, device, ranks, start, resumed=step is not None)
         if step is not None:
             load_checkpoint(run, int(step), state, ranks.rank)
+            self._forget_lost(state.progress, intact.usable)
         elif recipe.training.start_from is not None and start is None:
             raise UserError(f"{run}: no intact checkpoint, and {recipe.training.start_from} cannot be used (see above)")
         elif started:
             self.line.log(f"{run}: no intact checkpoint; starting again from step 0")
-        metrics = MetricsFile(run / "metrics.jsonl" if ranks.first else Path(os.devnull), state.progress.step)
-        trainer = Trainer(recipe, run, data.dataset, state, RunLog(self.line, metrics), ranks, self.planned_speed)
+        copied = read_copy(run, METRICS_FILE, state.progress.step) if ranks.first else None
+        path = run / METRICS_FILE if ranks.first else Path(os.devnull)
+        metrics = MetricsFile(path, state.progress.step, copied[1] if copied else b"")
+        log, copies = RunLog(self.line, metrics), read_files_to_copy(run)
+        trainer = Trainer(
+            recipe, run, data.dataset, state, log, ranks, self.planned_speed, copies, resumed=step is not None
+        )
         trainer.log_model()
         if step is not None:
             self.line.log(f"continuing from step {state.progress.step:,}")
             trainer.log.event(trainer.position, "resumed")
         return trainer
+
+    def _forget_lost(self, progress: Progress, usable: set[int]) -> None:
+        """Choose the best validation among those whose checkpoints can be used."""
+        best = progress.best_step
+        progress.keep_only(usable)
+        if progress.best_step != best:
+            instead = f"now the best is at step {progress.best_step:,}" if progress.best_step else "no other is left"
+            self.line.log(f"the weights of the best validation, at step {best:,}, are lost; {instead}")
 
     def _check_start(self, trainer: Trainer) -> None:
         """Warn about problems before the first step, without changing the random numbers of training."""
@@ -313,7 +335,7 @@ class _Run:
         stages = self.last.facts if self.last else []
         facts = run_facts(trainer, data.cleaned, [*stages, *([(COMPARISON, f"{NOT_FINISHED}.")] if uncompared else [])])
         finished_run = trainer.run if has_bundle(self.output) else None
-        path, metrics = trainer.run / REPORT_FILE, read_metrics(trainer.run / "metrics.jsonl")
+        path, metrics = trainer.run / REPORT_FILE, read_metrics(trainer.run / METRICS_FILE)
         about_text = self._judge_text(data, trainer.position["epoch"])
         if uncompared:
             keep_uncompared(trainer.run, facts, about_text)

@@ -22,6 +22,7 @@ from dragoman.training.directory import saved_tokenizers, update_text_paths
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import current_lines, read_metrics
 from dragoman.training.report.lines import complete_lines
+from dragoman.training.restore import restore_files
 from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
 from dragoman.training.stage_recipes import (
     check_stage_corpora,
@@ -119,6 +120,7 @@ class Stages:
             self._announce(number, f"the {name}")
             with self.ranks.first_before_others():
                 if self.ranks.first:
+                    restore_files(directory, self.line.log)
                     update_text_paths(directory, recipe.data)
             if not self.train_teacher(recipe, directory):
                 return None

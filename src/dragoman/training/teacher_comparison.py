@@ -12,14 +12,14 @@ from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
-from dragoman.system.files import atomic_file, read_json_with, write_json, write_text
+from dragoman.system.files import atomic_file, write_json, write_text
 from dragoman.system.progress import ProgressLine
 from dragoman.system.run_paths import NoBundleError
 from dragoman.system.time_limit import TimeLimit
 from dragoman.training.directory import REPORT_FILE
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.report.report import render_report
-from dragoman.training.results import NOT_COMPARED_FILE
+from dragoman.training.results import NOT_COMPARED_FILE, read_uncompared
 from dragoman.training.run_data import read_tests
 from dragoman.training.stage_text import TEXT_DIRECTORY, StageText
 from dragoman.training.start import changed_teachers
@@ -71,7 +71,7 @@ def compare_student(
     """
     stop, path, interrupted = StopFlag(), run / NOT_COMPARED_FILE, False
     with stop_on_signals(stop, line.log, "the comparison"):
-        (old_facts, about_text), metrics = _read_kept(path), read_metrics(run / "metrics.jsonl")
+        (old_facts, about_text), metrics = read_uncompared(run), read_metrics(run / "metrics.jsonl")
         try:
             with stop.interruptible():
                 card = _compare(recipe, run, data_directory, line, limit)
@@ -90,15 +90,6 @@ def compare_student(
         else:
             write_json(path, {"facts": facts, "about_text": about_text})
     return not interrupted
-
-
-def _read_kept(path: Path) -> tuple[list[tuple[str, str]], list[str]]:
-    """What `keep_uncompared` wrote; raises UserError if it is damaged."""
-    kept = read_json_with(path, {"facts", "about_text"})
-    try:
-        return [(str(label), str(value)) for label, value in kept["facts"]], list(map(str, kept["about_text"]))
-    except (TypeError, ValueError):
-        raise UserError(f"{path}: damaged; restore it, or start again with another --output") from None
 
 
 def _compare(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,17 +19,25 @@ from dragoman.evaluation.evaluate import Report
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.settings import Recipe
 from dragoman.system.device import compute_dtype
+from dragoman.training.averaging import average_weights
 from dragoman.training.batches import BatchStream
 from dragoman.training.budget import Budget, Stopwatch
-from dragoman.training.checkpoint import checkpoint_steps, prune, save_checkpoint, snapshot
+from dragoman.training.checkpoint import AVERAGE, checkpoint_steps, prune, save_checkpoint, snapshot
 from dragoman.training.distributed import SINGLE_PROCESS, Ranks, full_tensor, local_tensor
 from dragoman.training.gradients import GradientComputer
 from dragoman.training.log import LogPosition, RunLog
+from dragoman.training.metrics_file import METRICS_FILE
 from dragoman.training.random_state import random_state, set_random_state
 from dragoman.training.scheduled_sampling import draw_teacher_forcing
 from dragoman.training.schedules import learning_rate
 from dragoman.training.speed_watch import SpeedWatch
-from dragoman.training.state import TrainingState, pull_to_start, unsharded_model, update_moving_average
+from dragoman.training.state import (
+    TrainingState,
+    load_weights,
+    pull_to_start,
+    unsharded_model,
+    update_moving_average,
+)
 from dragoman.training.step_statistics import StepStatistics
 from dragoman.training.stop import StopFlag, StopRequested
 from dragoman.training.validator import Validator
@@ -48,6 +57,8 @@ class Trainer:
         log: Logs metrics and messages.
         ranks: The processes that share the work; all of them have the same weights.
         planned_speed: Target tokens per second that a plan assumed.
+        copies: Files of the run by name, of which each checkpoint gets a copy.
+        resumed: Whether the state is that of a checkpoint.
     """
 
     def __init__(
@@ -59,6 +70,9 @@ class Trainer:
         log: RunLog,
         ranks: Ranks = SINGLE_PROCESS,
         planned_speed: float | None = None,
+        copies: Mapping[str, bytes] | None = None,
+        *,
+        resumed: bool = False,
     ) -> None:
         self.recipe, self.settings, self.run, self.data = recipe, recipe.training, run, data
         self.state, self.log, self.ranks = state, log, ranks
@@ -69,6 +83,9 @@ class Trainer:
         self.validator = Validator(recipe, data, state.device)
         self._statistics, self._speed = StepStatistics(), SpeedWatch(planned_speed)
         self._step_tokens = 0  # target tokens of the latest step, in this process
+        self._copies = dict(copies or {})
+        self._average: Transformer | None = None
+        self._saved = state.progress.step if resumed else None  # the step of the newest checkpoint
 
     def log_model(self) -> None:
         """Log what is trained, and settings that have another effect than they seem to have."""
@@ -92,6 +109,8 @@ class Trainer:
         saved, stop = progress.seconds, 0.0
         while not stop and not self.budget.is_finished(progress):
             step, before, validating = progress.step, progress.seconds, self._validation_is_due
+            if validating:
+                self.save()  # a validation can fail
             validated = len(progress.validated)
             try:
                 self.validate() if validating else self.take_step(self.batches.next_step())
@@ -153,6 +172,8 @@ class Trainer:
         self.log.validating(self.position, spent)
         self._require_finite_weights(self.state.deployed)
         model = unsharded_model(self.state, self.recipe, self.data, self.ranks)
+        if model and self.settings.average > 1:
+            model = self._average_with(model)
         report, translations = self._evaluate(model) if model else (None, [])
         score = self.ranks.broadcast(self.validator.score(report) if report else None)
         loss = self.ranks.broadcast(report.loss if report else None)
@@ -178,20 +199,37 @@ class Trainer:
             with self.stop.interruptible():
                 return self.validator.evaluate(model)
         except StopRequested:
-            set_random_state(generators, self.state.device)
             return None, []
+        finally:  # the checkpoint has the generators as they were before
+            set_random_state(generators, self.state.device)
+
+    def _average_with(self, model: Transformer) -> Transformer:
+        """The model that is deployed if this is the last validation: with the mean of the weights of the last ones."""
+        progress = self.state.progress
+        steps = [*progress.averaged(self.settings.average - 1), progress.step]
+        self._average = self._average or deepcopy(model)
+        load_weights(self._average, average_weights(self.run, steps))
+        return self._average
 
     def save(self) -> None:
-        """Save a checkpoint, and delete those that are no longer needed; every process must call this."""
+        """Save a checkpoint, and delete those that are no longer needed; every process must call this.
+
+        If there is one of this step, only what a validation changes is written.
+        """
         progress = self.state.progress
         progress.scaler = self.state.scaler.state_dict()
+        again = self._saved == progress.step
         self._require_finite_weights(self.state.model)
-        files = snapshot(self.state, self.ranks)
+        files = {} if again else snapshot(self.state, self.ranks)
         with self.ranks.first_before_others():
             if self.ranks.first:
+                if self._average and progress.step in progress.validated[-1:]:
+                    files[AVERAGE] = dict(self._average.named_parameters())
+                copies = self._copies | {METRICS_FILE: bytes(self.log.metrics.content)}
                 self.log.metrics.require_directory()
-                save_checkpoint(self.run, progress, files)
+                save_checkpoint(self.run, progress, files, copies, keep_tensors=again)
                 prune(self.run, progress.needed(self.settings.average) | {progress.step})
+        self._saved = progress.step
 
     def _require_finite_weights(self, model: Transformer) -> None:
         """Stop all processes if the weights of one have diverged, before they are used or saved."""

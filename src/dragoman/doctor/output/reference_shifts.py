@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -97,4 +98,4 @@ def _significance(values: NDArray[np.float64]) -> float:
     known = values[~np.isnan(values)]
     if len(known) < MIN_PAIRS or not (deviation := float(known.std(ddof=1))):
         return 0.0
-    return float(known.mean()) / (deviation / len(known) ** 0.5)
+    return float(known.mean()) / (deviation / math.sqrt(len(known)))

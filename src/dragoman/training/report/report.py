@@ -51,7 +51,7 @@ def render_report(
     train, validations = current_lines(metrics, "train"), current_lines(metrics, "validation")
     tests = list({line["name"]: NO_ERROR_ANALYSIS | line for line in metrics if line["kind"] == "test"}.values())
     best = next((line for line in reversed(validations) if line["best"]), None)
-    shown = best or (validations[-1] if validations else None)  # whose weights are in the bundle, unless averaged
+    shown = best or (validations[-1] if validations else None)  # whose weights are in the bundle
     texts = [sample["source"] for line in [*tests, *([shown] if shown else [])] for sample in line["samples"]]
     environment = template_environment(Path(__file__).parent)
     environment.filters["duration"] = _format_duration
