@@ -34,7 +34,7 @@ SEARCHES: list[dict[str, Any]] = [
     {"beam_size": 2, "cache": False},
 ]
 
-SAMPLING = ["training.teacher_forcing_decay=1e-6", "training.teacher_forcing_minimum=0", "training.batch_tokens=20000"]
+SAMPLING = ["training.teacher_forcing_decay=1e-6", "training.teacher_forcing_minimum=0", "training.batch_tokens=60000"]
 """Settings with which the second step is the second epoch, in which no token is from the reference."""
 
 
@@ -68,16 +68,8 @@ def trained(make_recipe: RecipeMaker, data: Dataset, run: Path, device: torch.de
         ["training.r_drop=1", "training.kernels=false"],
         ["training.r_drop=1"],
         ["training.clip_norm=0.1", "training.accumulation=2", "training.length_groups=2"],
-        [
-            "training.scheduled_sampling=stepwise",
-            "training.teacher_forcing_decay=0.1",
-            "training.teacher_forcing_minimum=0",
-        ],
-        [
-            "training.scheduled_sampling=two_pass",
-            "training.teacher_forcing_decay=0.1",
-            "training.teacher_forcing_minimum=0",
-        ],
+        ["training.scheduled_sampling=stepwise", *SAMPLING],
+        ["training.scheduled_sampling=two_pass", *SAMPLING],
         ["training.optimizer=adam"],
         ["training.optimizer=muon", "model.positions=rotary", "training.teacher_forced_bleu=true"],
         ["model.embedding_init=cooccurrence"],
