@@ -1,4 +1,4 @@
-"""A device like Apple's mps for tests on any machine: it has no float64, and refuses tensors that are on the CPU."""
+"""A device like mps for tests on any machine: without float64, and without models that run on the CPU instead."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.optim import optimizer
 from torch.overrides import TorchFunctionMode
+from torch.utils import _foreach_utils
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
@@ -31,7 +32,7 @@ _INDEXING = (_ATEN.index.Tensor, _ATEN.index_put.default, _ATEN.index_put_.defau
 class DeviceTensor(Tensor):
     """A tensor on the device. Its values are in a tensor on the CPU, which only `_compute` reads."""
 
-    values: Tensor
+    content: Tensor
 
     @staticmethod
     def __new__(cls, values: Tensor) -> DeviceTensor:
@@ -39,17 +40,19 @@ class DeviceTensor(Tensor):
         if values.dtype == torch.float64:
             raise TypeError("a float64 tensor on a device without float64")
         place = values.size(), values.stride(), values.storage_offset()
-        made: DeviceTensor = Tensor._make_wrapper_subclass(cls, *place, dtype=values.dtype, device=DEVICE)  # type: ignore[attr-defined]
-        made.values = values
+        made: DeviceTensor = Tensor._make_wrapper_subclass(cls, *place, dtype=values.dtype, device=DEVICE)
+        made.content = values
         return made
 
     @classmethod
-    def __torch_dispatch__(cls, function: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         """Compute outside of the modes of `strict_device`, as tensors may be freed or printed there."""
-        return _compute(function, arguments, keywords or {})
+        return _compute(func, args, kwargs or {})
 
 
-class _Kernels(TorchDispatchMode):
+class _Kernels(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Computes what has no tensor on the device as an argument, such as `torch.zeros`."""
 
     def __torch_dispatch__(self, function: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
@@ -65,6 +68,9 @@ class _Lists(TorchFunctionMode):
             return torch.tensor(*arguments, **keywords).to(device)
         if function is Tensor.tolist:
             return function(arguments[0].cpu())
+        if function is Tensor.__setitem__ and isinstance(arguments[1], list):
+            tensor, indices, value = arguments
+            return tensor.index_put_((torch.tensor(indices),), tensor.new_full((), value))
         return function(*arguments, **keywords)
 
 
@@ -72,7 +78,7 @@ def _compute(function: Any, arguments: Any, keywords: Any) -> Any:
     """The result of an operator: on the device if it is requested there, or if an argument is there.
 
     Raises:
-        RuntimeError: Tensors on the device and on the CPU have no common device.
+        RuntimeError: Some tensors are on the device, others on the CPU; or a model on the CPU looks up embeddings.
         TypeError: The result would be a float64 tensor on the device.
     """
     leaves, structure = tree_flatten((arguments, keywords))
@@ -80,12 +86,14 @@ def _compute(function: Any, arguments: Any, keywords: Any) -> Any:
     others = [each for each in leaves if isinstance(each, Tensor) and each.device.type == "cpu" and each.dim()]
     if ours and others and function not in (*_COPIES, *_INDEXING):
         raise RuntimeError(f"{function}: some tensors are on the CPU, others on {DEVICE}")
+    if function is _ATEN.embedding.default and not ours:
+        raise RuntimeError("a model runs on the CPU")
     if function is _ATEN.copy_.default:
         on_device = isinstance(arguments[0], DeviceTensor)
     else:
         requested = keywords.get("device")
         on_device = bool(ours) if requested is None else torch.device(requested).type == DEVICE.type
-    made = {id(each.values): each for each in ours}
+    made = {id(each.content): each for each in ours}
     positional, named = tree_unflatten([_on_cpu(each) for each in leaves], structure)
     results = function(*positional, **named)
 
@@ -99,20 +107,20 @@ def _compute(function: Any, arguments: Any, keywords: Any) -> Any:
 
 def _on_cpu(argument: Any) -> Any:
     if isinstance(argument, DeviceTensor):
-        return argument.values
+        return argument.content
     return torch.device("cpu") if isinstance(argument, torch.device) and argument.type == DEVICE.type else argument
 
 
 @contextmanager
 def strict_device() -> Iterator[torch.device]:
-    """The device, which exists only in this block.
+    """The device, which exists only in this block. All models in the block must run on it.
 
     Fused optimizers run on it, as they do on mps. It has no autocast, so training must use float32. Inference mode,
     which torch does not support for such tensors, only disables gradients. A module that moves keeps its parameters,
     and with them their ties. safetensors, which looks for tensors that share memory, gets copies on the CPU.
     """
-    fused = [*optimizer._get_fused_kernels_supported_devices(), DEVICE.type]
-    with pytest.MonkeyPatch.context() as patch, _Lists(), _Kernels():
+    fused = [*_foreach_utils._get_fused_kernels_supported_devices(), DEVICE.type]
+    with pytest.MonkeyPatch.context() as patch, _Lists(), _Kernels():  # type: ignore[no-untyped-call]
         patch.setattr(optimizer, "_get_fused_kernels_supported_devices", lambda: fused)
         patch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
         patch.setattr(tensors, "save_file", lambda saved, path: save_file({k: v.cpu() for k, v in saved.items()}, path))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import closing
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +12,17 @@ import pytest
 import torch
 
 from dragoman.bundle import Bundle, find_bundle
+from dragoman.corpus.pair import Pair
 from dragoman.dataset.prepare import Dataset
+from dragoman.doctor.output.check import check_translator
+from dragoman.documents.segment import Segment
+from dragoman.documents.translate import TextTranslator
+from dragoman.evaluation.evaluate import evaluate
+from dragoman.evaluation.scoring import score
+from dragoman.explanation.alignment_choice import choose_rows
+from dragoman.serving.page.words import PrefixedSegment, WordTranslator
 from dragoman.system.progress import ProgressLine
+from dragoman.text.glossary import Glossary, Term
 from dragoman.training.distributed import SINGLE_PROCESS
 from dragoman.training.log import RunLog
 from dragoman.training.metrics_file import MetricsFile
@@ -97,3 +108,52 @@ def test_searches_give_the_translations_of_the_cpu(bundle: Bundle, search: dict[
         translator = Translator(bundle, search, str(device))
         assert [each.text for each in translator(TEXTS, ["", "A", "", ""])] == [each.text for each in expected]
         assert translator(TEXTS[0]).text == expected[0].text
+
+
+def test_all_that_needs_the_model_runs_on_the_device(bundle: Bundle, corpus: Path) -> None:
+    source, target = ((corpus / f"test.{language}").read_text().splitlines() for language in ("de", "en"))
+    pairs = list(zip(source, target, strict=True))
+    glossary = Glossary([Term("Hund", "water spaniel"), Term("Frau", "tall lady")])
+
+    def results(device: str) -> dict[str, Any]:
+        translator = Translator(bundle, {"beam_size": 2}, device)
+        texts = TextTranslator(translator, glossary)
+        explained = translator.explain(source[0])
+        return {
+            "scores": [each.score for each in score(translator, pairs)],
+            "sum": sum(translator.text_search.score(translator.text_search.encode(source), target)),
+            "findings": [each.code for each in check_translator(translator, source, target)],
+            "loss": evaluate(translator, source, target)[0].loss,
+            "terms": [str(each) for each in map(texts, ["Ein Hund läuft.", "Eine Frau und ein Hund."])],
+            "links": [
+                each.links for each in texts.translate_segments([Segment(text, aligned=True) for text in source[:5]])
+            ],
+            "rows": choose_rows(translator.bundle_on_device, [Pair(*pair) for pair in pairs], []),
+            "cross": explained.attention.mean("cross").tolist(),
+            "alternatives": [[token for token, _ in each[:1]] for each in explained.alternatives],
+            "words": [each.text for each in WordTranslator(texts).translate([PrefixedSegment(source[1], prefix="A")])],
+            "page": WordTranslator(texts).explain([Segment(source[2])])[0].text,
+            "other words": WordTranslator(texts).replace_word([PrefixedSegment(source[1], prefix="A")])[0].text,
+        }
+
+    expected = results("cpu")
+    with strict_device() as device:
+        found = results(str(device))
+    for name, value in expected.items():
+        if name in ("scores", "sum", "loss"):
+            assert found[name] == pytest.approx(value, rel=1e-3), name
+        elif name == "cross":
+            torch.testing.assert_close(torch.tensor(found[name]), torch.tensor(value), rtol=1e-3, atol=1e-4)
+        elif name != "page":
+            assert found[name] == value, name
+
+
+def test_ensembles_run_on_the_device(bundle: Bundle) -> None:
+    other = replace(bundle, model=deepcopy(bundle.model))
+    expected = Translator(bundle, {"beam_size": 2}, "cpu", [other])
+    pairs = [(text, "A dog runs.") for text in TEXTS]
+    scores, texts = [each.score for each in score(expected, pairs)], [each.text for each in expected(TEXTS)]
+    with strict_device() as device:
+        found = Translator(bundle, {"beam_size": 2}, str(device), [other])
+        assert [each.text for each in found(TEXTS)] == texts
+        assert [each.score for each in score(found, pairs)] == pytest.approx(scores, rel=1e-3)

@@ -81,7 +81,9 @@ def _describe(trainer: Trainer, translator: Translator) -> Bundle:
     data, line, bundle = trainer.data, trainer.log.line, translator.bundle
     line.update(1.0, "describing the training text …")
     described = describe_training_text(data, trainer.recipe).model_dump()
-    rows = choose_rows(bundle, data.validation, data.dictionary or learn_dictionary(_sample_pairs(data)))
+    rows = choose_rows(
+        translator.bundle_on_device, data.validation, data.dictionary or learn_dictionary(_sample_pairs(data))
+    )
     line.update(1.0, "translating validation text, to calibrate the confidence …")
     fitted = calibrate(translator, data.validation)
     return replace(
