@@ -199,7 +199,7 @@ def test_a_prefix_keeps_its_spaces(path: Path) -> None:
 
 def test_missing_and_unknown_tokens_are_reported(bundle: Bundle) -> None:
     class Fixed:
-        name, max_length = "fixed", 50
+        name, max_length, model = "fixed", 50, bundle.model
         weight_type: ComputeType = "float32"
 
         def __init__(self, *texts: str) -> None:

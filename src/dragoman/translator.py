@@ -127,6 +127,11 @@ class Translator:
         return translations
 
     @property
+    def bundle_on_device(self) -> Bundle:
+        """The bundle with the engine's model, which is on the engine's device, for what needs more than a search."""
+        return replace(self.bundle, model=self.engine.model)
+
+    @property
     def source_limit(self) -> int:
         """Maximum number of source tokens that are translated, without eos."""
         return self.engine.max_length - 1
@@ -181,7 +186,7 @@ class Translator:
         trace = BeamTrace(self.bundle.target.vocabulary.eos)
         (hypotheses,) = self.text_search.search([source], trace=trace)
         translation = self.text_search.translation(source, hypotheses)
-        bundle = label_spans(self.bundle, source.mask)
+        bundle = label_spans(self.bundle_on_device, source.mask)
         return explain(bundle, self.decoding, source.with_context, hypotheses[0].tokens, translation, trace)
 
 

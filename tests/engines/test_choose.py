@@ -131,7 +131,7 @@ def test_scores_do_not_depend_on_how_many_tokens_are_scored_together(
 
 def test_a_new_engine_is_one_module_and_one_line(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     class Parrot:
-        name, max_length, weight_type = "parrot", 21, "float32"
+        name, max_length, weight_type, model = "parrot", 21, "float32", bundle.model
 
         def translate(
             self, sources: Any, prefixes: Any = None, trace: Any = None, copies: Any = None

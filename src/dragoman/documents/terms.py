@@ -79,7 +79,7 @@ class TermSearch:
     """
 
     def __init__(self, translator: Translator, matcher: TermMatcher, forms: FindForms, *, marks: bool = False) -> None:
-        self._search, self._bundle = translator.text_search, translator.bundle
+        self._translator, self._search, self._bundle = translator, translator.text_search, translator.bundle
         self._source_limit = translator.source_limit
         self._matcher, self._forms, self._marks = matcher, forms, marks
         self._trained = translator.bundle.table("training_text", TrainingText)
@@ -138,7 +138,8 @@ class TermSearch:
 
     def _align(self, drafts: Sequence[TermDraft]) -> Iterator[tuple[TermDraft, tuple[Link, ...]]]:
         texts = [draft.segment.text for draft in drafts]
-        return zip(drafts, align(self._bundle, texts, [draft.translation.text for draft in drafts]), strict=True)
+        found = align(self._translator.bundle_on_device, texts, [draft.translation.text for draft in drafts])
+        return zip(drafts, found, strict=True)
 
     def _choose_places(self, placed: Sequence[tuple[TermDraft, TermPlace]]) -> list[tuple[TermDraft, TermPlace]]:
         """The places with the most probable form of each term; the given one unless another is clearly better.

@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import tee
 
 from dragoman.corpus.memory import TranslationMemory
@@ -215,7 +214,7 @@ class TextTranslator:
     def _align(self, texts: Iterable[_DividedText]) -> dict[tuple[str, str], tuple[Link, ...]]:
         """The links of the parts of texts; none for a long segment of the memory, which is not divided."""
         pairs = list(dict.fromkeys(pair for text in texts for pair in text.pairs))
-        found = align(self.translator.bundle, [source for source, _ in pairs], [target for _, target in pairs])
+        found = self._find_links([source for source, _ in pairs], [target for _, target in pairs])
         return dict(zip(pairs, found, strict=True))
 
     def _translate_parts(self, parts: Sequence[Segment]) -> list[Translation]:
@@ -223,7 +222,10 @@ class TextTranslator:
         found = list(map(attach_accelerator, (part.text for part in parts), self._search.translate(parts)))
         if self._masks:
             return found
-        return restore_spans(parts, found, self._search.translate, partial(align, self.translator.bundle))
+        return restore_spans(parts, found, self._search.translate, self._find_links)
+
+    def _find_links(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[Link, ...]]:
+        return align(self.translator.bundle_on_device, sources, targets)
 
     def judge(self, segment: Segment, translation: Translation) -> Translation:
         """The translation of a segment with its confidence, its terms and all its problems."""

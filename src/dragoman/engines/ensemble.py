@@ -76,7 +76,7 @@ def open_ensemble(request: EngineRequest, members: Sequence[StepEngine]) -> Step
 
     decoder = EnsembleDecoder([member.decoder for member in members])
     request = replace(request, compute_type=members[0].weight_type)  # not always that of the request
-    return StepEngine("ensemble", decoder, request, min(member.max_length for member in members), score)
+    return StepEngine("ensemble", decoder, request, min(member.max_length for member in members), score=score)
 
 
 def _mean_probability(log_probabilities: Sequence[list[float]]) -> list[float]:

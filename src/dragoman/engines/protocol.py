@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 import torch
 
 from dragoman.bundle import Bundle
+from dragoman.model.transformer import Transformer
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
@@ -41,6 +42,11 @@ class Engine(Protocol):
     @property
     def weight_type(self) -> ComputeType:
         """Data type of the weights and matrix products."""
+        ...
+
+    @property
+    def model(self) -> Transformer:
+        """The bundle's model in evaluation mode, not in half precision, on the engine's device; shared by threads."""
         ...
 
     def translate(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -13,6 +14,9 @@ from torch import Tensor
 from dragoman.dataset.batch import pad
 from dragoman.engines.batching import batches_by_length, run_batches, search_workers, use_one_thread_after_fork
 from dragoman.engines.protocol import ComputeType, Copies, EngineRequest, Ids
+from dragoman.engines.scoring import score_targets
+from dragoman.kernels import accelerated
+from dragoman.model.transformer import Transformer
 from dragoman.search.constraints import ANY, Constraints, max_target_length
 from dragoman.search.decode import decode
 from dragoman.search.hypothesis import Decoder, Hypothesis
@@ -33,14 +37,26 @@ class StepEngine:
         decoder: The model.
         request: Settings, device and vocabularies.
         max_length: Maximum length of sources and translations in tokens, eos included.
-        score: Scores given translations; None if nobody asks for that.
+        model: What `Engine.model` describes; by default a copy of the bundle's model, made when it is needed.
+        score: Scores given translations, instead of `model`.
     """
 
     def __init__(
-        self, name: str, decoder: Decoder, request: EngineRequest, max_length: int, score: Score | None = None
+        self,
+        name: str,
+        decoder: Decoder,
+        request: EngineRequest,
+        max_length: int,
+        model: Transformer | None = None,
+        score: Score | None = None,
     ) -> None:
         self.name, self.decoder, self.request, self.max_length, self._score = name, decoder, request, max_length, score
-        self._process = os.getpid()
+        self._model, self._process = model, os.getpid()
+
+    @cached_property
+    def model(self) -> Transformer:
+        """The bundle's model on the device, see `Engine.model`."""
+        return self._model or accelerated(self.request.bundle.model, self.request.device)
 
     @property
     def weight_type(self) -> ComputeType:
@@ -74,9 +90,11 @@ class StepEngine:
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """Log-probabilities of given translations, see `Engine.score`."""
-        assert self._score is not None
         use_one_thread_after_fork(self._process)
-        return self._score(sources, targets)
+        if self._score is not None:
+            return self._score(sources, targets)
+        scores = score_targets(self.model, self.request.bundle, sources, targets)
+        return [each.log_probabilities for each in scores]
 
     def _inputs(
         self, sources: Sequence[Ids], prefixes: Sequence[Ids], copies: Sequence[Copies] | None

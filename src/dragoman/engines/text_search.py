@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from dragoman.bundle import Bundle
 from dragoman.engines.fuzzy_memory import FuzzyMemory
 from dragoman.engines.protocol import Copies, Engine, Ids
 from dragoman.engines.scoring import score_targets
 from dragoman.errors import UserError, shortened
-from dragoman.kernels import accelerated
-from dragoman.model.transformer import Transformer
 from dragoman.search.hypothesis import Hypothesis, length_penalty
 from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.search.trace import BeamTrace
@@ -119,13 +116,8 @@ class TextSearch:
         """
         limit, ids = self.engine.max_length - 1, [source.with_context for source in sources]
         encoded = [each[:limit] for each in self.encode_targets(sources, targets)]
-        found = score_targets(self._model, self.bundle, ids, encoded)
+        found = score_targets(self.engine.model, self.bundle, ids, encoded)
         return [math.fsum(each.log_probabilities) for each in found]
-
-    @cached_property
-    def _model(self) -> Transformer:
-        """The model for scoring, which takes longer to copy than to score a sentence."""
-        return accelerated(self.bundle.model)
 
     def search(
         self, sources: Sequence[SourceText], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import torch
-
 from dragoman.bundle import Bundle
 from dragoman.engines.protocol import Ids
 from dragoman.engines.scoring import score_targets
@@ -33,22 +31,19 @@ class TeacherForcedScores(NamedTuple):
     bleu: float | None
 
 
-def score_teacher_forced(
-    bundle: Bundle, sources: Sequence[str], references: Sequence[str], device: torch.device | None = None
-) -> TeacherForcedScores:
+def score_teacher_forced(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) -> TeacherForcedScores:
     """Scores of a model on pairs; each side is truncated to the maximum length of the model.
 
     Placeholders and numbers are masked as in training. As text, they would become ever less probable to a model that
     never sees them, and its loss would rise although it improves.
 
     Args:
-        bundle: The model, its tokenizers and its recipe.
+        bundle: The model, its tokenizers and its recipe; see `Translator.bundle_on_device`.
         sources: Source sentences.
         references: The reference translation of each.
-        device: Where to compute; by default the device of the model.
     """
     source, target = _encode(bundle, sources, references)
-    scores = score_targets(accelerated(bundle.model, device), bundle, source, target)
+    scores = score_targets(accelerated(bundle.model), bundle, source, target)
     predicted, vocabulary = [each.predictions for each in scores], bundle.target.vocabulary
     tokens = sum(map(len, predicted))
     if not tokens:
@@ -62,11 +57,9 @@ def score_teacher_forced(
     return TeacherForcedScores(-total / tokens, correct / tokens, forced_bleu)
 
 
-def score_references(
-    bundle: Bundle, sources: Sequence[str], references: Sequence[str], device: torch.device | None = None
-) -> list[float]:
+def score_references(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) -> list[float]:
     """The log-probability in nats of each reference with its end, given its source; arguments as above."""
-    scores = score_targets(accelerated(bundle.model, device), bundle, *_encode(bundle, sources, references))
+    scores = score_targets(accelerated(bundle.model), bundle, *_encode(bundle, sources, references))
     return [math.fsum(each.log_probabilities) for each in scores]
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -18,9 +15,8 @@ from dragoman.dataset.batch import make_batch
 from dragoman.dataset.buckets import split_into_batches
 from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.errors import UserError
-from dragoman.explanation.capture import capture
+from dragoman.explanation.capture import capture, private_copy
 from dragoman.explanation.word_tokens import WordTokens, word_tokens
-from dragoman.model.transformer import Transformer
 from dragoman.text.link import Link
 from dragoman.text.masked_text import mask_texts
 from dragoman.text.masking import KINDS, Mask
@@ -40,8 +36,6 @@ With 0, 12 % of the tags around one word of Multi30k also include an article or 
 EPSILON = 1e-9
 
 Weights = NDArray[np.float32]
-
-_COPIES = threading.local()
 
 
 class AttentionRows(NamedTuple):
@@ -123,7 +117,7 @@ def attention_between_words(bundle: Bundle, pairs: Sequence[tuple[WordTokens, Wo
     """
     store = PairStore(IdStore.of(source.ids for source, _ in pairs), IdStore.of(target.ids for _, target in pairs))
     lengths = store.source.lengths + 1, store.target.lengths + 1
-    model = _private_copy(bundle.model)
+    model = private_copy(bundle.model)
     found: dict[int, Weights] = {}
     for indices in split_into_batches(*lengths, np.lexsort(lengths), BATCH_TOKENS):
         batch = make_batch(store, indices, bundle.source.vocabulary, bundle.target.vocabulary)
@@ -135,17 +129,6 @@ def attention_between_words(bundle: Bundle, pairs: Sequence[tuple[WordTokens, Wo
             source, target = pairs[index]
             found[index] = _between_words(source, target, tokens)
     return [found[index] for index in range(len(pairs))]
-
-
-def _private_copy(model: Transformer) -> Transformer:
-    """This thread's own model with the same weights in memory; recording its attention disturbs no other thread.
-
-    It is kept as long as the model, because copying takes longer than aligning a few sentences.
-    """
-    copies: WeakKeyDictionary[Transformer, Transformer] = _COPIES.__dict__.setdefault("models", WeakKeyDictionary())
-    if model not in copies:
-        copies[model] = deepcopy(model, {id(weight): weight for weight in (*model.parameters(), *model.buffers())})
-    return copies[model]
 
 
 def _between_words(source: WordTokens, target: WordTokens, tokens: Tensor) -> Weights:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dragoman.bundle import Bundle
-from dragoman.explanation.capture import KINDS, AttentionKind, capture
+from dragoman.explanation.capture import KINDS, AttentionKind, capture, private_copy
 from dragoman.explanation.notebook import attention_html
 from dragoman.explanation.token_sequence import TokenSequence
 
@@ -114,12 +114,11 @@ def map_attention(bundle: Bundle, source: Sequence[int], target: Sequence[int]) 
         The map, and the logits of each next token, (target + 1, target vocabulary).
     """
     source_input = [*source, bundle.source.vocabulary.eos]
-    vocabulary, device = bundle.target.vocabulary, bundle.model.target_embedding.weight.device
+    model, vocabulary = private_copy(bundle.model), bundle.target.vocabulary
+    device = model.target_embedding.weight.device
     target_input, target_output = [vocabulary.bos, *target], [*target, vocabulary.eos]
-    with capture(bundle.model) as recording:
-        logits = bundle.model(torch.tensor([source_input], device=device), torch.tensor([target_input], device=device))[
-            0
-        ]
+    with capture(model) as recording:
+        logits = model(torch.tensor([source_input], device=device), torch.tensor([target_input], device=device))[0]
     attention = AttentionMap(
         source=TokenSequence.from_ids(bundle.source, source_input),
         target_input=TokenSequence.from_ids(bundle.target, target_input),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from functools import partial
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +21,8 @@ from dragoman.model.transformer import Transformer
 AttentionKind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[AttentionKind, ...] = ("encoder", "decoder", "cross")
 """Self-attention of the encoder, masked self-attention of the decoder, attention of the decoder to the encoder."""
+
+_COPIES = threading.local()
 
 
 class Recording:
@@ -61,6 +66,17 @@ def capture(model: Transformer) -> Iterator[Recording]:
         for kind, layer, module in _attention_modules(model):
             stack.callback(_start(module, partial(recording.add, kind, layer)))
         yield recording
+
+
+def private_copy(model: Transformer) -> Transformer:
+    """This thread's own model with the same weights in memory; recording its attention disturbs no other thread.
+
+    It is kept as long as the model, because copying takes longer than aligning a few sentences.
+    """
+    copies: WeakKeyDictionary[Transformer, Transformer] = _COPIES.__dict__.setdefault("models", WeakKeyDictionary())
+    if model not in copies:
+        copies[model] = deepcopy(model, {id(weight): weight for weight in (*model.parameters(), *model.buffers())})
+    return copies[model]
 
 
 def _attention_modules(model: Transformer) -> Iterator[tuple[AttentionKind, int, nn.Module]]:

@@ -52,7 +52,7 @@ def decode_single(
         if forced is not None:
             tokens, new = constraints.apply(tokens, new, forced, logits, original)
         history = torch.cat((history, tokens), dim=1)
-        unread.append(torch.cat((tokens.double(), new.double()), dim=1))  # (rows, 2), ids are exact
+        unread.append(torch.cat((tokens.to(new.dtype), new), dim=1))  # (rows, 2), ids below 2**24 are exact
         if len(unread) < steps_per_read and history.shape[1] < constraints.longest:
             continue
         for sentence, steps in zip(alive, _read(unread), strict=True):

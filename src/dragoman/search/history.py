@@ -36,9 +36,13 @@ class Continuations:
 
 
 def read_together(*continuations: Continuations) -> list[Continuations]:
-    """Copies on the CPU, by a single transfer, because a GPU finishes all its work before each; ids and scores fit."""
+    """Copies on the CPU, by a single transfer, because a GPU finishes all its work before each.
+
+    Everything is transferred in the data type of the scores. Ids below 2**24 are exact in float32.
+    """
     tensors = [each for one in continuations for each in one.fields]
-    joined: NDArray[np.float64] = torch.cat([each.double() for each in tensors], dim=1).cpu().numpy()
+    together = torch.cat([each.to(continuations[0].scores.dtype) for each in tensors], dim=1)
+    joined: NDArray[np.float64] = together.cpu().double().numpy()
     arrays = iter(np.split(joined, np.cumsum([each.shape[1] for each in tensors])[:-1], axis=1))
     read = []
     for _ in continuations:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dragoman.search.logits_processors import apply_processors, build_sampling_processors
 from dragoman.settings import Decoding
-from dragoman.system.device import to_device
+from dragoman.system.device import device_for_float64, to_device
 
 
 class Sampler:
@@ -27,7 +27,8 @@ class Sampler:
         length = int(max_lengths.max()) if len(max_lengths) else 0
         streams = ((settings.seed, key, sample) for key in keys for sample in range(settings.n_best))
         numbers = [np.random.default_rng(stream).random(length) for stream in streams]
-        self.numbers = torch.tensor(np.array(numbers), device=max_lengths.device)  # (samples, length), 0 to 1
+        self.device = device_for_float64(max_lengths.device)
+        self.numbers = torch.tensor(np.array(numbers), device=self.device)  # (samples, length), 0 to 1
 
     def draw(self, logits: Tensor, tokens: Tensor, samples: list[int]) -> Tensor:
         """A token for each row, (rows,).
@@ -38,7 +39,8 @@ class Sampler:
             samples: Which sample of the batch each row is.
         """
         probabilities = apply_processors(self.processors, logits, tokens).softmax(dim=-1)
-        cumulative = probabilities.double().cumsum(dim=-1)  # (rows, vocabulary)
-        rows = to_device(torch.tensor(samples), logits.device)  # (rows,)
+        cumulative = probabilities.to(self.device).double().cumsum(dim=-1)  # (rows, vocabulary)
+        rows = to_device(torch.tensor(samples), self.device)  # (rows,)
         numbers = self.numbers[rows, tokens.shape[1]][:, None] * cumulative[:, -1:]  # (rows, 1)
-        return torch.searchsorted(cumulative, numbers, right=True)[:, 0].clamp(max=logits.shape[1] - 1)
+        drawn = torch.searchsorted(cumulative, numbers, right=True)[:, 0].clamp(max=logits.shape[1] - 1)  # (rows,)
+        return drawn.to(logits.device)

@@ -44,6 +44,11 @@ def to_device(tensor: Tensor, device: torch.device) -> Tensor:
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
+def device_for_float64(device: torch.device) -> torch.device:
+    """The device itself, or the CPU if the device may lack float64, as mps does."""
+    return device if device.type in ("cpu", "cuda") else torch.device("cpu")
+
+
 def compute_dtype(precision: str, device: torch.device) -> torch.dtype:
     """The data type of matrix products in training. 'auto' selects bfloat16 if the hardware supports it.
 

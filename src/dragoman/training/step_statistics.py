@@ -39,7 +39,7 @@ class StepStatistics:
 
     def summary(self, ranks: Ranks) -> dict[str, float]:
         """Means over all steps and ranks, by their keys in metrics.jsonl."""
-        losses: list[float] = torch.stack(self.losses).double().sum(0).tolist()
+        losses: list[float] = torch.stack(self.losses).cpu().double().sum(0).tolist()
         counts = self.target_tokens, self.tokens, self.padded_tokens
         loss, nll, target_tokens, tokens, padded_tokens = ranks.sum((*losses, *counts))
         return {

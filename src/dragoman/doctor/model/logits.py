@@ -48,7 +48,7 @@ def check_not_deterministic(probe: Probe, source: Tensor, target: Tensor) -> Ite
 
 def check_not_logits(probe: Probe, output: Tensor) -> Iterator[Finding]:
     """Recognize probabilities: they are not negative and sum to 1."""
-    sums = output.double().sum(dim=-1)
+    sums = output.detach().cpu().double().sum(dim=-1)
     if bool((output >= 0).all()) and bool(((sums - 1).abs() < 0.02).all()):
         probe.returns_probabilities = True
         yield make_finding(

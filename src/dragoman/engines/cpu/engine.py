@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -12,8 +11,7 @@ from dragoman.engines.cpu.decoder import PrepackedDecoder
 from dragoman.engines.cpu.int8 import Int8Linear
 from dragoman.engines.cpu.linear import PrepackedLinear
 from dragoman.engines.nearest_neighbors.decoder import with_neighbors
-from dragoman.engines.protocol import EngineRequest, Ids
-from dragoman.engines.scoring import score_targets
+from dragoman.engines.protocol import EngineRequest
 from dragoman.engines.step_engine import StepEngine
 from dragoman.kernels import accelerated
 from dragoman.kernels.operators import HAS_INT8_MATMUL, HAS_ONEDNN_LINEAR
@@ -40,14 +38,9 @@ def unsupported(request: EngineRequest) -> list[str]:
 
 def open_engine(request: EngineRequest) -> StepEngine:
     """Open the engine of a bundle, with the current weights of its model."""
-    bundle, model = request.bundle, accelerated(request.bundle.model, request.device)
-
-    def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        return [each.log_probabilities for each in score_targets(model, bundle, sources, targets)]
-
-    request = _without_slow_int8(request)
+    model, request = accelerated(request.bundle.model, request.device), _without_slow_int8(request)
     decoder = PrepackedDecoder(model, Int8Linear if request.weight_type == "int8" else PrepackedLinear)
-    return StepEngine("cpu", with_neighbors(decoder, request), request, request.max_length, score)
+    return StepEngine("cpu", with_neighbors(decoder, request), request, request.max_length, model)
 
 
 def _without_slow_int8(request: EngineRequest) -> EngineRequest:

@@ -16,6 +16,8 @@ from dragoman.engines.ctranslate2.convert import conversion_directory, convert, 
 from dragoman.engines.ctranslate2.workers import Workers
 from dragoman.engines.protocol import Copies, Engine, EngineRequest, Ids
 from dragoman.errors import UserError
+from dragoman.kernels import accelerated
+from dragoman.model.transformer import Transformer
 from dragoman.search.constraints import max_target_length
 from dragoman.search.hypothesis import Hypothesis, finished_hypothesis, length_penalty
 from dragoman.search.trace import BeamTrace
@@ -93,6 +95,11 @@ class CTranslate2Engine:
         self._languages = set(all_language_ids(request.bundle.target))
         self._shortlist = bool(request.bundle.shortlist and request.decoding.shortlist)
         self._workers = Workers(converted, request.weight_type)
+
+    @cached_property
+    def model(self) -> Transformer:
+        """The bundle's model, see `Engine.model`."""
+        return accelerated(self.request.bundle.model, self.request.device)
 
     @cached_property
     def _other(self) -> Engine:

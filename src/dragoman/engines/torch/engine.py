@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-
 import torch
 
 from dragoman.engines.nearest_neighbors.decoder import with_neighbors
-from dragoman.engines.protocol import EngineRequest, Ids
-from dragoman.engines.scoring import score_targets
+from dragoman.engines.protocol import EngineRequest
 from dragoman.engines.step_engine import StepEngine
 from dragoman.engines.torch.preallocated import PreallocatedDecoder
 from dragoman.engines.torch.prefix import PrefixDecoder
@@ -32,17 +28,9 @@ def unsupported(request: EngineRequest) -> list[str]:
 
 def open_engine(request: EngineRequest) -> StepEngine:
     """Open the engine of a bundle, with the current weights of its model."""
-    bundle, dtype = request.bundle, torch.bfloat16 if request.weight_type == "bfloat16" else None
-    model = accelerated(bundle.model, request.device, dtype)
-
-    @cache
-    def exact() -> Transformer:
-        return model if dtype is None else accelerated(bundle.model, request.device)
-
-    def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        return [each.log_probabilities for each in score_targets(exact(), bundle, sources, targets)]
-
-    return StepEngine("torch", _decoder(model, request), request, request.max_length, score)
+    dtype = torch.bfloat16 if request.weight_type == "bfloat16" else None
+    model = accelerated(request.bundle.model, request.device, dtype)
+    return StepEngine("torch", _decoder(model, request), request, request.max_length, None if dtype else model)
 
 
 def _decoder(model: Transformer, request: EngineRequest) -> Decoder:

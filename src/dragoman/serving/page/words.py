@@ -15,8 +15,6 @@ from dragoman.engines import Engine, EngineRequest, open_engine
 from dragoman.engines.scoring import score_targets
 from dragoman.explanation.alignment import align, read_words
 from dragoman.explanation.page.render import render_page
-from dragoman.kernels import accelerated
-from dragoman.model.transformer import Transformer
 from dragoman.text.masked_text import reserved_ids
 from dragoman.text.match import EXACT_MATCH
 from dragoman.translator import Translator
@@ -70,7 +68,7 @@ class WordTranslator:
             if prefix and self._is_undivided(segment.text):
                 (translation,) = self._translator.stream([segment.text], [prefix])
                 judged = self._texts.judge(segment, translation)
-                (links,) = align(self._bundle, [segment.text], [judged.text])
+                (links,) = align(self._translator.bundle_on_device, [segment.text], [judged.text])
                 found[index] = TranslatedSegment(
                     judged.text, links, tuple(judged.problems), judged.confidence, terms=tuple(judged.terms)
                 )
@@ -96,7 +94,7 @@ class WordTranslator:
         pairs = read_words(self._bundle, sources, targets)
         whole = [(source, target) for source, target in pairs if not (source.is_cut or target.is_cut)]
         ids = [source.ids for source, _ in whole], [target.ids for _, target in whole]
-        scored = iter(score_targets(self._model, self._bundle, *ids))
+        scored = iter(score_targets(self._translator.engine.model, self._bundle, *ids))
         for source, target in pairs:
             if source.is_cut or target.is_cut:
                 yield ()
@@ -140,10 +138,11 @@ class WordTranslator:
     def _likeliest(self, source: list[int], begin: list[int]) -> list[tuple[int, float]]:
         """The likeliest next tokens after the beginning of a translation, with their probabilities."""
         ours, theirs = self._bundle.source.vocabulary, self._bundle.target.vocabulary
-        device = self._model.target_embedding.weight.device
+        model = self._translator.engine.model
+        device = model.target_embedding.weight.device
         read = torch.tensor([[*source, ours.eos]], device=device)  # (1, source)
-        hidden = self._model.hidden(read, torch.tensor([[theirs.bos, *begin]], device=device))  # (1, target, d_model)
-        logits = self._model.output(hidden[0, -1]).float()  # (vocabulary,)
+        hidden = model.hidden(read, torch.tensor([[theirs.bos, *begin]], device=device))  # (1, target, d_model)
+        logits = model.output(hidden[0, -1]).float()  # (vocabulary,)
         logits[[*theirs.special_ids, *reserved_ids(self._bundle.target)]] = -math.inf
         best = logits.softmax(dim=-1).topk(min(_ALTERNATIVES, len(theirs) - len(theirs.special_ids)))
         return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
@@ -153,13 +152,9 @@ class WordTranslator:
         return [TranslatedSegment(self._explain(segment.text)) for segment in segments]
 
     def _explain(self, text: str) -> str:
-        bundle = replace(self._bundle, model=accelerated(self._bundle.model))  # recorded by one thread at a time
-        translator = Translator(bundle, self._translator.decoding, engine=self._tracing_engine)
-        return render_page(bundle, translator.decoding, text, translator.explain(text))
-
-    @cached_property
-    def _model(self) -> Transformer:
-        return accelerated(self._bundle.model)
+        device = str(self._translator.device)
+        translator = Translator(self._bundle, self._translator.decoding, device, engine=self._tracing_engine)
+        return render_page(self._bundle, translator.decoding, text, translator.explain(text))
 
     @cached_property
     def _tracing_engine(self) -> Engine:
