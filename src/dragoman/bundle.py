@@ -129,7 +129,7 @@ class Bundle:
         """Read the files, given bundle.json; if they are replaced meanwhile, they may be those of two bundles."""
         about = _parse_stored(directory, stored)
         _check_files(directory, about["sha256"])
-        remove_deleted(about["recipe"])  # whatever their values: the model is finished
+        remove_deleted(about["recipe"])  # with any value: the model is finished
         recipe = build_recipe(about["recipe"], origin=str(directory / ABOUT))
         source, target = load_tokenizers(directory)
         if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
