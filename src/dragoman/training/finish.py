@@ -11,7 +11,6 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.prepare import Dataset
-from dragoman.dataset.shortlist_learning import learn_shortlist
 from dragoman.dataset.token_store import IdStore
 from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.doctor.output.check import check_translations
@@ -27,7 +26,6 @@ from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
 from dragoman.system.time_limit import TimeLimit
-from dragoman.text.multilingual import all_language_ids
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import deployed_weights, find_intact
 from dragoman.training.results import remove_damaged_bundle
@@ -44,9 +42,7 @@ TESTS_SHARE, CALIBRATION_SHARE = 0.6, 0.4
 """Shares of the time left, which scoring the tests and calibrating the confidence may take; both also analyze."""
 
 
-def score_and_save(
-    trainer: Trainer, model: Transformer, data: RunData, student: bool = False, limit: TimeLimit | None = None
-) -> None:
+def score_and_save(trainer: Trainer, model: Transformer, data: RunData, limit: TimeLimit | None = None) -> None:
     """Load the best weights into a model, score it, and save the bundle.
 
     Args:
@@ -54,7 +50,6 @@ def score_and_save(
         model: A model with the settings of the run; its weights are replaced.
         data: The test corpora, and the bundle that the training started from, if any: `training.start_share` mixes its
             weights in, and it is scored, too.
-        student: Whether the model is a student, which gets a shortlist.
         limit: If it leaves too little time, samples of the text are translated.
     """
     recipe, progress, log = trainer.recipe, trainer.state.progress, trainer.log
@@ -71,8 +66,8 @@ def score_and_save(
     log.message(f"weights of step {progress.best_step:,}{', averaged with those of earlier validations' * averaged}")
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
     device = trainer.state.device
-    # only a bundle that is saved may have a shortlist; its scores and its confidence are those without neighbors
-    decoding = recipe.decoding.model_copy(update={"shortlist": False, "neighbors": None})
+    # scores and confidence are those without neighbors
+    decoding = recipe.decoding.model_copy(update={"neighbors": None})
     engine = open_engine(EngineRequest(bundle, decoding, device, compute_type="float32"))
     translator = Translator(bundle, decoding, str(device), engine=engine)
     scores: dict[str, dict[str, Any]] = {}
@@ -86,8 +81,6 @@ def score_and_save(
     if data.start_scores is not None:
         compare_with_start(trainer, translator, data.tests, scores, data.start_scores)
     finished = replace(_describe(trainer, translator, limit), scores=scores)
-    if student and not all_language_ids(bundle.target):  # CTranslate2 could not begin with a language
-        finished = replace(finished, shortlist=learn_shortlist(trainer.data.train, bundle.source, bundle.target))
     log.metrics.require_directory()
     remove_damaged_bundle(trainer.run, log.message)
     finished.save(trainer.run / "bundle")
