@@ -43,7 +43,8 @@ def test_training_gets_its_share_even_if_the_analysis_took_long(clock: Clock) ->
 
 @pytest.mark.parametrize(("seconds_each", "expected"), [(0.01, 1000), (0.1, 476), (100.0, PROBE)])
 def test_as_many_sentences_as_there_is_time_for(seconds_each: float, expected: int, clock: Clock) -> None:
-    limit, done = TimeLimit(1.0, started=clock.now, clock=clock), []
+    limit = TimeLimit(1.0, started=clock.now, clock=clock)
+    done: list[int] = []
     clock.now += 10
 
     def work(some: Sequence[int]) -> None:
