@@ -15,7 +15,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.engines.choose import ENGINES
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
-from dragoman.training.compared_search import ComparedSearch
+from dragoman.training.compared_search import COLUMNS, ComparedSearch
 from dragoman.training.student_card import REPEATS, compare_with_teachers
 
 pytest.importorskip("ctranslate2")
@@ -25,7 +25,7 @@ def row(run: Path, copies: int = 1) -> list[str]:
     """Engine, and megabytes on disk, of a bundle or of an ensemble of copies."""
     search = ComparedSearch.open(BundleEnsemble.load([str(run)] * copies, ("de", "en")))
     search.translate(["Ein Hund."])
-    engine, *_, size = search.columns(["A dog."])[1:]
+    engine, *_, size = search.columns(["A dog."], 1)[1:]
     return [engine, size]
 
 
@@ -57,12 +57,13 @@ def test_a_slow_comparison_is_not_repeated(
     searches: list[int] = []
     translate = ComparedSearch.translate
 
-    def counted(self: ComparedSearch, sources: Sequence[str]) -> None:
+    def counted(self: ComparedSearch, sources: Sequence[str]) -> list[str]:
         searches.append(id(self))
-        translate(self, sources)
+        return translate(self, sources)
 
     monkeypatch.setattr(ComparedSearch, "translate", counted)
     monkeypatch.setattr("dragoman.training.student_card.MAX_SECONDS", seconds)
+    monkeypatch.setattr("dragoman.training.student_card.count_repeats", lambda text: 1)
     student = BundleEnsemble.load([str(finished_run)], ("de", "en"))
     compare_with_teachers(student, student, "a text", [Pair("Ein Hund.", "A dog.")])
     assert Counter(searches).most_common() == [(each, calls) for each in dict.fromkeys(searches)]
@@ -77,3 +78,28 @@ def test_the_data_type_is_the_one_that_the_engine_computes_with(
     assert row(finished_run)[0] == "ctranslate2 int8"
     monkeypatch.setattr(import_module("dragoman.engines.choose"), "ENGINES", {"cpu": ENGINES["cpu"]})
     assert row(finished_run)[0] == "cpu float32"
+
+
+def test_the_speed_is_measured_on_translations_that_end(finished_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A student that repeats words until it is cut off would seem slow, and a teacher that does, a slow teacher."""
+    timed: list[list[str]] = []
+    sources = [f"Ein Hund {number}." for number in range(6)]
+
+    def translate(self: ComparedSearch, texts: Sequence[str]) -> list[str]:
+        timed.append(list(texts))
+        self.seconds.append(1.0)
+        return ["a a a a a a" if text in looping else "A dog." for text in texts]
+
+    monkeypatch.setattr(ComparedSearch, "translate", translate)
+    student = BundleEnsemble.load([str(finished_run)], ("de", "en"))
+    pairs = [Pair(source, "A dog.") for source in sources]
+    looping = sources[:2]
+    card = compare_with_teachers(student, student, "a text", pairs)
+    assert timed[:3] == [sources] * 3
+    assert timed[3:] == [sources[2:]] * (len(timed) - 3)
+    assert "without 2 sentences whose translations repeat words" in card.sentences[0]
+    assert card.rows[0][COLUMNS.index("sentences/s") + 1] == "4"
+    looping = sources[:4]
+    card = compare_with_teachers(student, student, "a text", pairs)
+    assert "the speed was not measured, because 4 translations repeat words over and over" in card.sentences[0]
+    assert card.rows[0][COLUMNS.index("sentences/s") + 1] == "not measured"

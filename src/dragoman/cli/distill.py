@@ -10,7 +10,7 @@ import typer
 
 from dragoman.cli.options import DataDirectory, Overrides
 from dragoman.cli.output import print_to_stderr
-from dragoman.cli.training_texts import minutes_option, refuse_two_budgets
+from dragoman.cli.training_texts import Force, minutes_option, refuse_two_budgets
 from dragoman.errors import UserError
 from dragoman.system.run_paths import RUNS, run_directory
 
@@ -42,6 +42,7 @@ def distill(
         str | None,
         typer.Option(metavar="BUNDLE", help="With --mono: choose translations that this bundle translates back best."),
     ] = None,
+    force: Force = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overrides: Overrides = None,
     data_dir: DataDirectory = None,
@@ -53,6 +54,8 @@ def distill(
 
     Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
     """
+    from dragoman.planning.budget import measure_chosen_speed
+    from dragoman.planning.least_time import refuse_short_stages
     from dragoman.planning.student import StudentPlan
     from dragoman.settings import Distillation
     from dragoman.system.memory import keep_freed_memory
@@ -72,6 +75,8 @@ def distill(
     texts = tuple(str(Path(file)) for file in mono or ())
     distillation = Distillation(teachers=paths, mono=texts, round_trip=round_trip)
     recipe = _find_recipe(run, StudentPlan(size, minutes, distillation), overrides or [], resume, data_dir)
+    if not (resume or force):
+        refuse_short_stages(recipe, measure_chosen_speed(overrides or []))
     if recipe.distillation.teachers != distillation.teachers:
         raise UserError("--set distillation.teachers: name the teachers as arguments")
     if not train(recipe, run, resume=resume, data_directory=data_dir, limit=limit):

@@ -24,6 +24,7 @@ from dragoman.cli.text_files import (
 )
 from dragoman.cli.text_references import FileOptions
 from dragoman.cli.training_texts import (
+    Force,
     KeepAllOption,
     StartFromOption,
     TrainingTexts,
@@ -115,6 +116,7 @@ def train(
     columns: ColumnsOption = None,
     header: HeaderOption = None,
     quotes: QuotesOption = None,
+    force: Force = False,
     resume: Annotated[
         Literal["run", "auto"] | None,
         typer.Option(
@@ -133,9 +135,12 @@ def train(
 
     Example: dragoman train my/train.de my/train.en --minutes 20
     """
+    from dragoman.planning.budget import measure_chosen_speed
+    from dragoman.planning.least_time import refuse_short_stages
     from dragoman.system.memory import keep_freed_memory
     from dragoman.system.time_limit import TimeLimit
     from dragoman.training.run import Resume, train
+    from dragoman.training.stage_recipes import has_stages
 
     keep_freed_memory()
     limit = None if minutes is None else TimeLimit.start(minutes)
@@ -145,6 +150,8 @@ def train(
     )
     loaded, speed = _find_recipe(files, overrides or [], output, resume)
     run = output or RUNS / loaded.name
+    if has_stages(loaded) and not (resume or force):
+        refuse_short_stages(loaded, measure_chosen_speed(overrides or []))
     resumed: Resume = "auto" if resume == "auto" else resume is not None
     if not train(
         loaded, run, resume=resumed, data_directory=data_dir, planned_speed=speed, limit=limit if speed else None

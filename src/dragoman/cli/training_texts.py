@@ -42,6 +42,12 @@ StartFromOption = Annotated[
 ]
 
 
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Train a student or a teacher even if the time is too short for useful translations."),
+]
+
+
 def minutes_option(description: str) -> Any:
     """The option for the time that a training may take."""
     return typer.Option("--minutes", min=0.1, max=1_000_000, help=description)

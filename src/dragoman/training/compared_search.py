@@ -35,14 +35,15 @@ class ComparedSearch:
         """Open bundles on the CPU, with int8 if possible; `search` changes settings of the search."""
         return cls(bundles, bundles.open_in_int8_if_possible(torch.device("cpu"), **search))
 
-    def translate(self, sources: Sequence[str]) -> None:
+    def translate(self, sources: Sequence[str]) -> list[str]:
         """Translate texts, and measure the time."""
         started = time.perf_counter()
-        self.texts = [each.text for each in self.translator.stream(sources)]
+        texts = [each.text for each in self.translator.stream(sources)]
         self.seconds.append(time.perf_counter() - started)
+        return texts
 
-    def columns(self, references: Sequence[str]) -> list[str]:
-        """The values of `COLUMNS`."""
+    def columns(self, references: Sequence[str], timed: int) -> list[str]:
+        """The values of `COLUMNS`; `timed` is the number of sentences whose translation was timed."""
         scores = corpus_scores(self.texts, references)
         engine = self.translator.engine
         stored = engine.weight_type if _is_converted(self.translator) else "float32"
@@ -52,7 +53,7 @@ class ComparedSearch:
             f"{engine.name} {engine.weight_type}",
             f"{scores['bleu']:.2f}",
             f"{scores['chrf']:.2f}",
-            f"{len(references) / min(self.seconds):,.0f}",
+            f"{timed / min(self.seconds):,.0f}" if self.seconds else "not measured",
             size if stored == engine.weight_type else f"{size} ({stored})",
         ]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dragoman.corpus.pair import Pair
+from dragoman.doctor.output.text_checks import MIN_REPEATS, count_repeats
 from dragoman.errors import counted
 from dragoman.evaluation.comparison_verdict import describe_significance
 from dragoman.evaluation.metrics import corpus_scores
@@ -25,6 +26,7 @@ COMPARISON = "Comparison"
 
 REPEATS = 3  # of the measurement of the speed, of which the fastest counts: other programs only slow it down
 MAX_SECONDS = 120.0  # for more than one of them
+LEAST_TIMED = 0.5  # of the sentences; with fewer that end properly, the speed means nothing
 TEACHER_SHARE = 0.25  # of the time left, for one translation by the teacher: each translator does that at least twice
 
 
@@ -76,24 +78,34 @@ def compare_with_teachers(
         teacher.seconds.clear()
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     meter = Meter(update, "comparing", (REPEATS + 1) * len(compared) * len(pairs), unit="translations")
+    for each in compared:
+        each.texts = each.translate(sources)
+        meter.advance(len(pairs))
+        each.seconds.clear()  # the first call is slower
+    timed = [source for source, *texts in zip(sources, *(each.texts for each in compared), strict=True) if _end(texts)]
+    is_timed = len(timed) >= LEAST_TIMED * len(sources)
     gc.collect()
     frozen = gc.get_freeze_count()  # by the program that calls this
     gc.freeze()  # as `dragoman translate` does; otherwise some of the repeats would include a visit of all objects
     started = time.monotonic()
     try:
-        for repeat in range(REPEATS + 1):
+        for repeat in range(REPEATS if is_timed else 0):
             seconds = time.monotonic() - started
-            if repeat > 1 and (seconds > MAX_SECONDS or (limit and limit.left < 2 * seconds / repeat)):
+            if repeat and (seconds > MAX_SECONDS or (limit and limit.left < 2 * seconds / repeat)):
                 break
             for each in compared:
-                each.translate(sources)
+                each.translate(timed)
                 meter.advance(len(pairs))
     finally:
         if not frozen:
             gc.unfreeze()
-    for each in compared:
-        del each.seconds[0]  # the first call is slower
-    ratio = min(greedy.seconds) / min(new.seconds)
+    loops = len(sources) - len(timed)
+    speed = f"the speed was not measured, because {loops:,} translations repeat words over and over"
+    if is_timed:
+        ratio = min(greedy.seconds) / min(new.seconds)
+        speed = f"this translator is {ratio:.1f} times as fast as {{who}} with greedy search"
+        if loops:
+            speed += f", without {counted(loops, 'sentence')} whose translations repeat words over and over"
     sizes = ", ".join(f"{size:.1f} MB in {kind}" for kind, size in sizes_on_disk(student.paths[0]).items())
     tests = paired_tests(teacher.texts, new.texts, references)
     paths = " and ".join(map(str, teachers.paths))
@@ -101,12 +113,17 @@ def compare_with_teachers(
     who = "the teacher" if one else "the ensemble of its teachers"
     verdict = " ".join(describe_significance(tests, who, "this translator"))
     sentences = [
-        f"On {counted(len(pairs), 'sentence')} of {text} and {counted(usable_cores(), 'core')}, this translator is "
-        f"{ratio:.1f} times as fast as {who} with greedy search. On disk, it takes {sizes}.",
+        f"On {counted(len(pairs), 'sentence')} of {text} and {counted(usable_cores(), 'core')}, "
+        f"{speed.format(who=who)}. On disk, it takes {sizes}.",
         f"{f'The teacher is {paths}' if one else f'The teachers are {paths}'}. {verdict}",
         f"BLEU: {corpus_scores(new.texts, references)['bleu_signature']}",
     ]
     teacher_name = "Teacher" if one else "Ensemble of teachers"
     names = (teacher_name, teacher_name, "This translator")
-    rows = [[name, *each.columns(references)] for name, each in zip(names, compared, strict=True)]
+    rows = [[name, *each.columns(references, len(timed))] for name, each in zip(names, compared, strict=True)]
     return StudentCard(rows, sentences)
+
+
+def _end(texts: Sequence[str]) -> bool:
+    """Whether no translation of a sentence repeats words until it is cut off, which takes long and means nothing."""
+    return all(count_repeats(text) < MIN_REPEATS for text in texts)

@@ -20,6 +20,7 @@ MIN_PAIRS = 15  # of a block
 MIN_SIGNIFICANCE = 8.0
 """Standard errors by which the references some lines away must be more similar to the translations. With 100 lines
 shifted, a model with a chrF of 18 reaches 7 to 14 and one of 27 reaches 10 to 20; right references reach at most 3."""
+MIN_SIGNIFICANCE_OF_ALL = 6.0  # of all lines together, which are compared once
 SHOWN_STRETCHES = 3
 
 
@@ -43,7 +44,9 @@ def check_shifted_references(
         if shift
     }
     blocks = np.array_split(np.arange(len(lines)), max(1, len(lines) // BLOCK))
-    shifts = [_shift_of(block, gains) for block in blocks]
+    shifts = [_shift_of(block, gains, MIN_SIGNIFICANCE) for block in blocks]
+    if not any(shifts):  # those of a weak model, or of few lines, may be visible in the whole file only
+        shifts = [_shift_of(np.arange(len(lines)), gains, MIN_SIGNIFICANCE_OF_ALL)] * len(blocks)
     found = [
         (shift, [blocks[index] for index, _ in group])
         for shift, group in groupby(enumerate(shifts), key=lambda each: each[1])
@@ -86,11 +89,11 @@ def _gains(references: Sequence[str], translations: Sequence[str], others: Seque
     return gains
 
 
-def _shift_of(block: NDArray[np.int64], gains: dict[int, NDArray[np.float64]]) -> int:
+def _shift_of(block: NDArray[np.int64], gains: dict[int, NDArray[np.float64]], least: float) -> int:
     """The distance of the references that fit the translations of a block significantly better; 0 if none does."""
     significances = {shift: _significance(values[block]) for shift, values in gains.items()}
     best = max(significances, key=lambda shift: significances[shift])
-    return best if significances[best] >= MIN_SIGNIFICANCE else 0
+    return best if significances[best] >= least else 0
 
 
 def _significance(values: NDArray[np.float64]) -> float:
