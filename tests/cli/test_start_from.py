@@ -135,6 +135,21 @@ def test_train_starts_from_a_bundle_of_other_languages_with_another_vocabulary(
     outcome = command(*start, "--set", "training.new_vocabulary=true")
     assert outcome.code == 0, outcome.error
     assert f"starts from {french}, with another vocabulary" in outcome.error
+    assert load_recipe(tmp_path / "run" / "recipe.toml").training.start_share == 0
+
+
+def test_less_of_the_initial_weights_is_kept_where_the_vocabularies_differ(
+    files: tuple[str, str], finished_run: Path
+) -> None:
+    texts = Texts(("de", "en"), [FilePair(source=files[0], target=files[1])], clean=False)
+    same, other = (
+        plan_recipe(texts, 1, None, start_from=str(finished_run), overrides=overrides)
+        for overrides in ((), ("training.new_vocabulary=true", "text.vocabulary_size=2000"))
+    )
+    assert other.start is not None
+    assert 0 < other.start.known_tokens < 1
+    assert 0 < other.recipe().training.start_share < same.recipe().training.start_share
+    assert f"{other.start.known_tokens:.0%} of the tokens" in other.text
 
 
 def test_the_plan_counts_tokens_of_the_vocabulary_that_is_learned(

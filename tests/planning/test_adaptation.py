@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.planning.adaptation import START_SHARE, StartingPoint
+from dragoman.planning.adaptation import START_SHARE, StartingPoint, choose_adaptation
+from dragoman.planning.budget import plan_budget
+from dragoman.planning.choose import ChosenSetting
 from dragoman.planning.old_text import OLD_SHARE, choose_old_text
 from dragoman.planning.plan import Texts, plan_with
 from dragoman.planning.speed import MachineSpeed
@@ -64,6 +66,22 @@ def test_much_new_text_with_old_text_keeps_less_of_the_initial_weights() -> None
 
     assert share(100, 1.0) == share(1000, 1.0) == share(1_000_000, 0.0) == START_SHARE
     assert START_SHARE > share(2000, 1.0) > share(5000, 1.0) > share(1_000_000, 1.0) == 0
+
+
+def chosen_share(start: StartingPoint) -> ChosenSetting:
+    facts, budget = facts_of(1000), plan_budget(facts_of(1000), None, 1000.0)
+    (chosen,) = (each for each in choose_adaptation(facts, start, budget) if each.key == "start_share")
+    return chosen
+
+
+def test_the_share_of_the_initial_weights_follows_from_what_both_have_in_common() -> None:
+    same, half, unknown = (chosen_share(replace(start_of(), known_tokens=known)) for known in (1.0, 0.5, 0.0))
+    assert START_SHARE == same.value > half.value > unknown.value == 0
+    assert "50%" in half.reason
+    assert "%" not in same.reason
+    other = chosen_share(replace(start_of(), same_languages=False))
+    assert other.value == 0
+    assert "de-en" in other.reason
 
 
 def test_large_models_have_a_lower_learning_rate() -> None:

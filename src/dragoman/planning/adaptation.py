@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Languages
+from dragoman.engines.direction import describe_direction, translates
 from dragoman.model.transformer import parameter_counts
 from dragoman.planning.budget import PlannedBudget
 from dragoman.planning.choose import (
@@ -37,11 +38,15 @@ class StartingPoint:
         path: The bundle or run directory, as the user writes it.
         recipe: Its recipe.
         parameters: The number of its weights.
+        same_languages: Whether it translates the languages of the training.
+        known_tokens: The share of the tokens of the training text that its vocabulary has; 1 if that is used.
     """
 
     path: str
     recipe: Recipe
     parameters: int
+    same_languages: bool = True
+    known_tokens: float = 1.0
 
 
 def load_start(
@@ -58,7 +63,8 @@ def load_start(
         UserError: It is missing or damaged, or has several languages, but not these.
     """
     bundle = start_in_direction(Bundle.load(path), languages, new_vocabulary)
-    start = StartingPoint(path, bundle.recipe, parameter_counts(bundle.model)["total"])
+    parameters, known = parameter_counts(bundle.model)["total"], translates(bundle, languages)
+    start = StartingPoint(path, bundle.recipe, parameters, known)
     return start, (bundle.source, bundle.target)
 
 
@@ -72,9 +78,7 @@ def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBud
         *(choice for choice in _copy("model", recipe.model, model) if choice.key not in ("dropout", "embedding_init")),
         *dropout,
         ChosenSetting("training", "start_from", start.path, "The bundle whose weights are the initial ones."),
-        ChosenSetting(
-            "training", "start_share", _start_share(facts), "Their share of the final weights: less is forgotten."
-        ),
+        choose_start_share(facts, start),
         *_choose_training(facts, start, budget),
         *_choose_augmentation(facts, recipe, budget),
         *_copy("decoding", recipe.decoding, "The search of the bundle."),
@@ -93,10 +97,20 @@ def _choose_augmentation(facts: TextFacts, recipe: Recipe, budget: PlannedBudget
         yield ChosenSetting("training.augmentation", key, fitting, "As for the bundle, which would forget it.")
 
 
-def _start_share(facts: TextFacts) -> float:
-    """The share of the initial weights. With old text mixed in, it is lower the more new pairs there are."""
-    share = START_SHARE_PAIRS / max(START_SHARE_PAIRS, facts.pairs) if facts.old_share else 1.0
-    return round(START_SHARE * share, 2)
+def choose_start_share(facts: TextFacts, start: StartingPoint) -> ChosenSetting:
+    """The share of the initial weights in the final ones, by what the training has in common with the bundle."""
+    if not start.same_languages:
+        bundle = describe_direction(start.recipe.data.languages)
+        reason = f"The bundle's share of the final weights: none, because it translates other languages ({bundle})."
+        return ChosenSetting("training", "start_share", 0.0, reason)
+    share, reasons = START_SHARE, ["The bundle's share of the final weights: less is forgotten."]
+    if facts.old_share and facts.pairs > START_SHARE_PAIRS:
+        share *= START_SHARE_PAIRS / facts.pairs
+        reasons.append(f"It is small, because {facts.pairs:,} new pairs with old text forget little.")
+    if start.known_tokens < 1:
+        share *= start.known_tokens
+        reasons.append(f"Its vocabulary has {start.known_tokens:.0%} of the tokens of the new text.")
+    return ChosenSetting("training", "start_share", round(share, 2), " ".join(reasons))
 
 
 def _choose_training(facts: TextFacts, start: StartingPoint, budget: PlannedBudget) -> Iterator[ChosenSetting]:
