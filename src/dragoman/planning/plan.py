@@ -25,7 +25,7 @@ from dragoman.planning.choose import (
     vocabulary_size,
 )
 from dragoman.planning.expect import advise, count_parameters, describe_minutes, expect_training
-from dragoman.planning.old_text import choose_old_text
+from dragoman.planning.old_text import choose_old_text, text_in_common
 from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.subwords import facts_with, measure_subwords, share_of_known_tokens, train_on_sample
 from dragoman.planning.text_facts import TextFacts, collect_facts
@@ -176,7 +176,11 @@ def plan_recipe(
         facts = facts_with(facts, tokenizers, sample)
         new = [each.corpus for each in texts.data().weighted]
         old, share = choose_old_text(start, texts.languages, new, facts.pairs, data_directory, log)
-        texts, facts = replace(texts, train=[*texts.train, *old]), replace(facts, old_share=share)
+        if old:
+            _, old_sample = collect_facts(old, texts.languages, data_directory)
+            likeness = text_in_common(sample, old_sample)
+            texts = replace(texts, train=[*texts.train, *old])
+            facts = replace(facts, old_share=share, old_likeness=likeness)
     machine = measure_chosen_speed(overrides)
     made = plan_with(texts, facts, minutes, machine, cleaned, start)
     if start is None or tokenizers is None:
