@@ -70,8 +70,10 @@ def test_much_new_text_with_old_text_keeps_less_of_the_initial_weights() -> None
 
 
 def chosen_share(pairs: int = 1000, old_likeness: float | None = None, **start: Any) -> ChosenSetting:
-    known_text = {"old_share": 1.0, "old_likeness": old_likeness} if old_likeness is not None else {}
-    return choose_start_share(replace(facts_of(pairs), **known_text), replace(start_of(), **start))
+    facts = facts_of(pairs)
+    if old_likeness is not None:
+        facts = replace(facts, old_share=1.0, old_likeness=old_likeness)
+    return choose_start_share(facts, replace(start_of(), **start))
 
 
 def test_nothing_is_kept_of_weights_for_other_languages_or_tokens() -> None:
