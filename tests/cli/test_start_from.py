@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dragoman.bundle import Bundle
+from dragoman.planning.adaptation import SAME_TEXT
 from dragoman.planning.plan import Texts, plan_recipe
 from dragoman.recipe import load_recipe
 from dragoman.settings import FilePair
@@ -135,6 +136,28 @@ def test_train_starts_from_a_bundle_of_other_languages_with_another_vocabulary(
     outcome = command(*start, "--set", "training.new_vocabulary=true")
     assert outcome.code == 0, outcome.error
     assert f"starts from {french}, with another vocabulary" in outcome.error
+    assert load_recipe(tmp_path / "run" / "recipe.toml").training.start_share == 0
+
+
+def test_the_plan_compares_the_tokens_of_a_new_vocabulary(files: tuple[str, str], finished_run: Path) -> None:
+    texts = Texts(("de", "en"), [FilePair(source=files[0], target=files[1])], clean=False)
+    learned = "training.new_vocabulary=true"
+    same, alike, other = (
+        plan_recipe(texts, 1, None, start_from=str(finished_run), overrides=overrides)
+        for overrides in ((), (learned,), (learned, "text.vocabulary_size=2000"))
+    )
+    assert same.start
+    assert alike.start
+    assert other.start
+    assert same.start.known_tokens == 1 >= alike.start.known_tokens > other.start.known_tokens > 0
+    assert same.recipe().training.start_share > 0
+
+
+def test_the_plan_compares_new_text_with_that_of_the_bundle(corpus: Path, finished_run: Path) -> None:
+    texts = Texts(("de", "en"), [FilePair(source=str(corpus / "test.de"), target=str(corpus / "test.en"))], clean=False)
+    planned = plan_recipe(texts, 1, None, start_from=str(finished_run))
+    assert planned.facts.old_likeness > SAME_TEXT
+    assert "the new text is like the old one" in planned.text
 
 
 def test_the_plan_counts_tokens_of_the_vocabulary_that_is_learned(

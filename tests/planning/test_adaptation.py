@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
-from dragoman.planning.adaptation import START_SHARE, StartingPoint
-from dragoman.planning.old_text import OLD_SHARE, choose_old_text
+from dragoman.corpus.pair import Pair
+from dragoman.planning.adaptation import SAME_TEXT, START_SHARE, StartingPoint, choose_start_share
+from dragoman.planning.choose import ChosenSetting
+from dragoman.planning.old_text import OLD_SHARE, choose_old_text, text_in_common
 from dragoman.planning.plan import Texts, plan_with
 from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.text_facts import SideFacts, TextFacts
@@ -66,6 +69,48 @@ def test_much_new_text_with_old_text_keeps_less_of_the_initial_weights() -> None
     assert START_SHARE > share(2000, 1.0) > share(5000, 1.0) > share(1_000_000, 1.0) == 0
 
 
+def chosen_share(pairs: int = 1000, old_likeness: float | None = None, **start: Any) -> ChosenSetting:
+    facts = facts_of(pairs)
+    if old_likeness is not None:
+        facts = replace(facts, old_share=1.0, old_likeness=old_likeness)
+    return choose_start_share(facts, replace(start_of(), **start))
+
+
+def test_nothing_is_kept_of_weights_for_other_languages_or_tokens() -> None:
+    same, learned, other_tokens, other_languages = (
+        chosen_share(**start)
+        for start in ({}, {"known_tokens": 0.95}, {"known_tokens": 0.6}, {"same_languages": False})
+    )
+    assert START_SHARE == same.value == learned.value > other_tokens.value == other_languages.value == 0
+    assert "60%" in other_tokens.reason
+    assert "de-en" in other_languages.reason
+
+
+def test_much_is_kept_of_weights_for_similar_text() -> None:
+    similar, different = (chosen_share(5000, likeness) for likeness in (0.9, 0.2))
+    assert START_SHARE == similar.value > different.value > 0
+    assert similar.reason != different.reason
+    assert chosen_share(1000, 0.2).value == chosen_share(5000).value == START_SHARE
+
+
+def pairs_about(subject: str, number: int, seed: int) -> list[Pair]:
+    """Random sentences of twenty words of a subject, and five words that all subjects have."""
+    words = [f"{subject}{index}" for index in range(20)] + ["the", "and", "of", "in", "is"]
+    generator = Random(seed)
+    source, target = ([" ".join(generator.choices(words, k=8)) for _ in range(number)] for _ in range(2))
+    return [Pair(*texts) for texts in zip(source, target, strict=True)]
+
+
+def test_texts_about_the_same_have_more_in_common() -> None:
+    old = pairs_about("captions", 1000, 1)
+    for number in (100, 1000):
+        same, other = (pairs_about(subject, number, 2) for subject in ("captions", "software"))
+        assert text_in_common(same, old) >= SAME_TEXT > 2 * text_in_common(other, old) > 0
+        assert text_in_common([*same, *other], old) < text_in_common(same, old)
+        assert text_in_common(other, [*old, *other]) < SAME_TEXT, "old text about everything is not like it"
+    assert text_in_common(old[:1], old) == text_in_common(old, old[:1]) == 0
+
+
 def test_large_models_have_a_lower_learning_rate() -> None:
     small, large = start_of(), start_of(model={"d_model": 512, "max_length": 200})
     assert adapted(1000, large).training.learning_rate < adapted(1000, small).training.learning_rate
@@ -108,6 +153,7 @@ def test_the_summary_counts_the_weights_of_the_bundle() -> None:
     summary = planned.summary(planned.recipe())
     assert "6.0 million parameters" in summary
     assert "starts from runs/old" in summary
+    assert f"training.start_share = {START_SHARE}: The bundle's share" in summary
     assert "converts text to lower case" in summary
 
 

@@ -30,6 +30,17 @@ def languages_of(bundle: Bundle) -> list[str]:
     return list(bundle.target.tokens) if isinstance(bundle.target, MultilingualTokenizer) else []
 
 
+def translates(bundle: Bundle, languages: Languages) -> bool:
+    """Whether a bundle translates from the first language into the second, as far as its languages are known."""
+    if not languages_of(bundle):
+        return same_languages(languages, bundle.recipe.data.languages)
+    try:
+        choose_direction(bundle, *languages)
+    except UserError:
+        return False
+    return True
+
+
 def choose_direction(bundle: Bundle, source: str | None, target: str | None) -> Bundle:
     """The bundle with the same model for another direction.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from dragoman.corpus.corpus import find_corpora
-from dragoman.corpus.pair import Corpus, Languages
+from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.errors import UserError, counted
 from dragoman.planning.adaptation import StartingPoint
 from dragoman.settings import CorpusReference, WeightedCorpus
@@ -87,3 +88,34 @@ def _find(references: Sequence[CorpusReference], languages: Languages, data_dire
 def _identify(corpus: Corpus) -> object:
     """A key that is equal for corpora of the same text: the files, or the name if there are none."""
     return tuple(file.resolve() for file in corpus.files) or corpus.name
+
+
+def text_in_common(new: Sequence[Pair], old: Sequence[Pair]) -> float:
+    """How similar two texts are: about 1 for samples of the same text, and less than 0.6 for different subjects.
+
+    Half of a text contains some of the pairs of neighboring words in its other half. It contains fewer of those in a
+    different text; the result is the ratio. Of both directions, the lower one counts: a text about many subjects
+    resembles each special one, but not the other way round.
+
+    Args:
+        new: Pairs of one text.
+        old: Pairs of the other text.
+    """
+    return min(_resemblance(new, old), _resemblance(old, new), 1.0)
+
+
+def _resemblance(pairs: Sequence[Pair], others: Sequence[Pair]) -> float:
+    """The share of the word pairs of a text that half of another text contains, relative to that text's other half."""
+    known = set(_word_pairs(others[::2]))
+    shares = []
+    for each in (pairs, others[1::2]):
+        found = [word_pair in known for word_pair in _word_pairs(each)]
+        shares.append(sum(found) / max(1, len(found)))
+    share, usual = shares
+    return share / usual if usual else 0.0
+
+
+def _word_pairs(pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
+    for pair in pairs:
+        for text in (pair.source, pair.target):
+            yield from pairwise(text.split())

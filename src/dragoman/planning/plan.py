@@ -10,7 +10,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.dataset.pairs import find_training_corpora
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.errors import UserError, counted
-from dragoman.planning.adaptation import EPOCHS_SHARE, StartingPoint, choose_adaptation, load_start
+from dragoman.planning.adaptation import EPOCHS_SHARE, StartingPoint, choose_adaptation, choose_start_share, load_start
 from dragoman.planning.budget import PlannedBudget, chosen_minutes, measure_chosen_speed, plan_budget
 from dragoman.planning.choose import (
     LARGE_MODEL,
@@ -25,9 +25,9 @@ from dragoman.planning.choose import (
     vocabulary_size,
 )
 from dragoman.planning.expect import ExpectedTraining, advise, count_parameters, describe_minutes, expect_training
-from dragoman.planning.old_text import choose_old_text
+from dragoman.planning.old_text import choose_old_text, text_in_common
 from dragoman.planning.speed import MachineSpeed
-from dragoman.planning.subwords import facts_with, measure_subwords
+from dragoman.planning.subwords import facts_with, measure_subwords, share_of_known_tokens, train_on_sample
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.planning.write import recipe_text
 from dragoman.recipe import overridden, parse_recipe
@@ -138,6 +138,9 @@ class PlannedRecipe:
             mixed = f"; its training text is mixed in, {share} {pairs} for each new one"
             whose = "another" if recipe.training.new_vocabulary else "its"
             lines.insert(1, f"starts from {start.path}, with {whose} vocabulary{mixed if facts.old_share else ''}")
+            kept = choose_start_share(facts, start)
+            if recipe.training.start_share == kept.value:
+                lines.insert(2, f"training.start_share = {kept.value}: {kept.reason}")
             if recipe.text.lowercase:
                 lines.insert(2, "it converts text to lower case, and so will the new translator")
         return "\n".join(lines)
@@ -187,20 +190,25 @@ def plan_recipe(
         facts = facts_with(facts, tokenizers, sample)
         new = [each.corpus for each in texts.data().weighted]
         old, share = choose_old_text(start, texts.languages, new, facts.pairs, data_directory, log)
-        texts, facts = replace(texts, train=[*texts.train, *old]), replace(facts, old_share=share)
+        if old:
+            _, old_sample = collect_facts(old, texts.languages, data_directory)
+            likeness = text_in_common(sample, old_sample)
+            texts = replace(texts, train=[*texts.train, *old])
+            facts = replace(facts, old_share=share, old_likeness=likeness)
     machine = measure_chosen_speed(overrides)
     if limit:
         sentences = (1 + len(texts.test)) * MAX_HELD_OUT
         minutes = round(limit.training_minutes(sentences, PREPARATION * limit.spent), 4)
     made = plan_with(texts, facts, minutes, machine, cleaned, start)
-    if start is None:
+    if start is None or tokenizers is None:
         return made
     recipe = made.recipe(overrides)
     check_start_fits(recipe, start.recipe, start.path)
     if not recipe.training.new_vocabulary:
         return made
-    facts = measure_subwords(facts, sample, texts.languages, recipe.text)
-    return plan_with(texts, facts, minutes, machine, cleaned, start)
+    learned = train_on_sample(sample, texts.languages, recipe.text)
+    start = replace(start, known_tokens=share_of_known_tokens(learned, tokenizers, sample))
+    return plan_with(texts, facts_with(facts, learned, sample), minutes, machine, cleaned, start)
 
 
 def plan_with(

@@ -13,6 +13,7 @@ from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Text
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.training.start_weights import rows_of_tokens
 
 
 def measure_subwords(
@@ -31,12 +32,36 @@ def measure_subwords(
         settings: Those of the tokenizers; by default, they are chosen for the text.
     """
     settings = settings or Text.model_validate({choice.key: choice.value for choice in choose_text(facts)})
+    return facts_with(facts, train_on_sample(sample, languages, settings), sample)
+
+
+def train_on_sample(sample: Sequence[Pair], languages: Languages, settings: Text) -> tuple[Tokenizer, Tokenizer]:
+    """Tokenizers of source and target, trained on some pairs of a text."""
     sources, targets = [pair.source for pair in sample], [pair.target for pair in sample]
     source_language, target_language = languages
-    tokenizers = train_tokenizers(
+    return train_tokenizers(
         sources, targets, settings, source_language=source_language, target_language=target_language
     )
-    return facts_with(facts, tokenizers, sample)
+
+
+def share_of_known_tokens(
+    new: tuple[Tokenizer, Tokenizer], old: tuple[Tokenizer, Tokenizer], sample: Sequence[Pair]
+) -> float:
+    """The share of the tokens of a text, split by new tokenizers of source and target, that older vocabularies have.
+
+    Args:
+        new: The tokenizers that split the text.
+        old: Those with the older vocabularies.
+        sample: Pairs of the text.
+    """
+    texts = [pair.source for pair in sample], [pair.target for pair in sample]
+    known = tokens = 0
+    for split, other, side in zip(new, old, texts, strict=True):
+        is_known = np.array([len(ids) == 1 for ids in rows_of_tokens(split, other)])
+        ids = np.concatenate([np.asarray(each, dtype=int) for each in split.encode(side)])
+        known += int(is_known[ids].sum())
+        tokens += len(ids)
+    return known / max(1, tokens)
 
 
 def facts_with(facts: TextFacts, tokenizers: tuple[Tokenizer, Tokenizer], sample: Sequence[Pair]) -> TextFacts:

@@ -59,6 +59,7 @@ class TextFacts:
         mean_side: The mean of the tokens of both sides, which take the time, relative to those of the targets.
         similar_neighbors: Whether lines that follow each other have similar sources.
         old_share: Pairs of old text in an epoch for each of these, if training starts from a bundle.
+        old_likeness: How similar the old text is, at most 1; see `text_in_common`.
     """
 
     pairs: int
@@ -70,6 +71,7 @@ class TextFacts:
     mean_side: float = 1.0
     similar_neighbors: bool = False
     old_share: float = 0.0
+    old_likeness: float = 0.0
 
     def with_pairs(self, number: int) -> TextFacts:
         """The facts about this text with `number` more pairs of the same length on average."""
