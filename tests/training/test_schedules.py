@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.settings import Training
 from dragoman.training.schedules import SCHEDULES, learning_rate
+from dragoman.training.trainer import HIGHEST_PEAK, LOWEST_PEAK
 
 KINDS = Training.model_json_schema()["properties"]["schedule"]["enum"]
 PEAK, WARMUP, STEPS, D_MODEL = 0.02, 100, 1000, 64
@@ -81,3 +82,11 @@ def test_cosine_and_linear_end_at_zero(schedule: str, spent: float) -> None:
 def test_cosine_is_flat_at_both_ends() -> None:
     assert rate("cosine", STEPS, 0.1) > rate("linear", STEPS, 0.1)
     assert rate("cosine", STEPS, 0.9) < rate("linear", STEPS, 0.9)
+
+
+@pytest.mark.parametrize("schedule", KINDS)
+@pytest.mark.parametrize("d_model", [256, 512, 1024])
+def test_the_default_rate_of_each_schedule_is_usual(schedule: str, d_model: int) -> None:
+    settings = Training.model_validate({"steps": 1, "schedule": schedule})
+    assert LOWEST_PEAK < learning_rate(settings, d_model, settings.warmup_steps, 0.0) < HIGHEST_PEAK
+    assert Training.model_validate({"steps": 1, "schedule": schedule, "learning_rate": 0.5}).learning_rate == 0.5

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dragoman.settings.augmentation import Augmentation
 from dragoman.settings.base import Probability, Seed, Settings, advanced
@@ -27,10 +27,21 @@ def _start_is_given(training: Training) -> str | None:
     return f"{needs[0]} needs start_from" if needs and training.start_from is None else None
 
 
+NOAM_FACTOR = 1.0
+
+
 class Training(Settings):
     """Budget, batches, optimizer and validation. Exactly one of epochs, steps and minutes must be given."""
 
     rules = (_one_budget, _shard_supports_it, _start_is_given)
+
+    @model_validator(mode="after")
+    def _choose_factor(self) -> Self:
+        """The factor of the paper's formula is no learning rate, so it has another default."""
+        if self.schedule == "noam" and "learning_rate" not in self.model_fields_set:
+            object.__setattr__(self, "learning_rate", NOAM_FACTOR)
+        return self
+
     epochs: float | None = Field(None, gt=0, le=1_000_000, description="Budget in passes over the training pairs.")
     steps: int | None = Field(None, ge=1, le=1_000_000_000, description="Budget in optimizer steps.")
     minutes: float | None = Field(
@@ -58,7 +69,10 @@ class Training(Settings):
         "rest, which learns faster.",
     )
     learning_rate: float = Field(
-        1e-3, gt=0, le=1000, description="Peak learning rate; for noam, a factor of the formula in the paper."
+        1e-3,
+        gt=0,
+        le=1000,
+        description="Peak learning rate; for noam, a factor of the formula in the paper, by default 1.",
     )
     schedule: Literal["constant", "noam", "inverse_sqrt", "cosine", "linear"] = Field(
         "inverse_sqrt", description="The learning rate after the warm-up; cosine and linear end at zero."

@@ -36,6 +36,9 @@ from dragoman.training.step_statistics import StepStatistics
 from dragoman.training.stop import StopFlag, StopRequested
 from dragoman.training.validator import Validator
 
+LOWEST_PEAK, HIGHEST_PEAK = 1e-5, 1e-1
+"""Usual learning rates after the warm-up."""
+
 SAMPLES = 10
 """Translations that are logged with each validation."""
 
@@ -93,6 +96,14 @@ class Trainer:
         if settings.optimizer == "adam" and settings.weight_decay:
             self.log.message(
                 "training.weight_decay is L2 regularization with optimizer = 'adam'; use 'adamw' to decouple it"
+            )
+        peak = learning_rate(settings, model.d_model, max(settings.warmup_steps, 1), 0.0)
+        if not LOWEST_PEAK <= peak <= HIGHEST_PEAK:
+            what = "a factor of the formula, usually 1 or 2" if settings.schedule == "noam" else "the learning rate"
+            unusual = "low" if peak < LOWEST_PEAK else "high"
+            self.log.message(
+                f"warning: the learning rate rises to {peak:.1g}, which is unusually {unusual}; training.learning_rate "
+                f"is {what}"
             )
         if settings.r_drop and not (model.dropout or model.attention_dropout or model.activation_dropout):
             self.log.message("training.r_drop has no effect without dropout, and makes each step slower")
