@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import mmap
 import statistics
 import subprocess
 import sys
@@ -36,10 +35,6 @@ def without_projected_loss() -> None:
     vars(batch_loss)["projected_cross_entropy"] = projected_loss.plain_cross_entropy
 
 
-def without_huge_pages() -> None:
-    mmap.MADV_HUGEPAGE = mmap.MADV_NOHUGEPAGE  # type: ignore[misc]
-
-
 def without_all_kernels() -> None:
     KERNELS.clear()
     without_projected_loss()
@@ -52,7 +47,6 @@ DISABLE: dict[str, Callable[[], object]] = {
     "byte dropout": lambda: KERNELS.pop("dropout"),
     "projected loss": without_projected_loss,
     "all kernels": without_all_kernels,
-    "huge pages": without_huge_pages,
     "kept memory": lambda: None,
 }
 
