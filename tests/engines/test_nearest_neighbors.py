@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -233,12 +232,3 @@ def test_engines_that_have_no_neighbors_say_so(finished_run: Path, wrong: str) -
     slow = decoding.model_copy(update={"cache": False})
     with pytest.raises(UserError, match=r"torch does not support decoding\.neighbors without decoding\.cache"):
         choose(EngineRequest(bundle, slow))
-
-
-def test_a_forked_process_searches_the_index(finished_run: Path, wrong: str) -> None:
-    translator = dragoman.load(finished_run, neighbors=wrong, neighbor_weight=0.99)
-    expected = translator(PAIRS[0][0]).text
-    process = os.fork()
-    if not process:
-        os._exit(translator(PAIRS[0][0]).text != expected)
-    assert os.waitpid(process, 0)[1] == 0

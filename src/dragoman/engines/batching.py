@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -14,6 +12,7 @@ import torch
 
 from dragoman.dataset.buckets import split_into_batches
 from dragoman.engines.protocol import EngineRequest, Ids
+from dragoman.errors import UserError
 from dragoman.search.minimum_bayes_risk import sampling_settings
 
 T = TypeVar("T")
@@ -54,16 +53,17 @@ def search_workers(device: torch.device) -> int:
     return min(torch.get_num_threads(), MOST_WORKERS) if device.type == "cpu" else 1
 
 
-def use_one_thread_after_fork(process: int) -> None:
-    """Let torch compute with one thread if this process is a fork of the one in which an engine was opened.
-
-    The threads of OpenMP do not survive a fork, and torch would wait for them forever.
+def refuse_other_process(opened_in: int) -> None:
+    """Refuse to compute in a fork of the process in which an engine was opened: threads do not survive a fork.
 
     Args:
-        process: Id of the process in which the engine was opened.
+        opened_in: Id of the process in which the engine was opened.
+
+    Raises:
+        UserError: This is another process.
     """
-    if os.getpid() != process:
-        torch.set_num_threads(1)
+    if os.getpid() != opened_in:
+        raise UserError("a translator cannot be used in a forked process; call dragoman.load in each process")
 
 
 def run_batches(search: Callable[[list[int]], T], batches: Sequence[list[int]], device: torch.device) -> list[T]:
@@ -74,27 +74,9 @@ def run_batches(search: Callable[[list[int]], T], batches: Sequence[list[int]], 
     threads, workers = torch.get_num_threads(), min(len(batches), search_workers(device))
     if workers < 2:
         return [search(batch) for batch in batches]
-    started: list[int] = []
-
-    def start() -> None:
-        started.append(threading.get_native_id())
-        torch.set_num_threads(threads // workers)
-
-    pool = ThreadPoolExecutor(workers, initializer=start)
+    pool = ThreadPoolExecutor(workers, initializer=lambda: torch.set_num_threads(threads // workers))
     try:
         return list(pool.map(search, batches))
     finally:
         pool.shutdown(cancel_futures=True)
-        _wait_until_ended(started)
         torch.set_num_threads(threads)
-
-
-def _wait_until_ended(threads: Sequence[int]) -> None:
-    """Wait until the operating system has ended threads that Python regards as finished.
-
-    A thread that ends returns the memory of MKL under a lock. A process forked at that moment would wait for this lock
-    forever.
-    """
-    for thread in threads:
-        while os.path.exists(f"/proc/self/task/{thread}"):  # Linux only: Windows has no fork, macOS no MKL
-            time.sleep(0.0001)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dragoman.dataset.batch import pad
-from dragoman.engines.batching import batches_by_length, run_batches, search_workers, use_one_thread_after_fork
+from dragoman.engines.batching import batches_by_length, refuse_other_process, run_batches, search_workers
 from dragoman.engines.protocol import ComputeType, Copies, EngineRequest, Ids
 from dragoman.search.constraints import ANY, Constraints, max_target_length
 from dragoman.search.decode import decode
@@ -56,7 +56,7 @@ class StepEngine:
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, see `Engine.translate`."""
         assert trace is None or len(sources) == 1, "a trace numbers the sentences of one batch"
-        use_one_thread_after_fork(self._process)
+        refuse_other_process(self._process)
 
         def search(batch: list[int]) -> list[list[Hypothesis]]:
             batch_prefixes = [prefixes[index] for index in batch] if prefixes else []
@@ -75,7 +75,7 @@ class StepEngine:
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """Log-probabilities of given translations, see `Engine.score`."""
         assert self._score is not None
-        use_one_thread_after_fork(self._process)
+        refuse_other_process(self._process)
         return self._score(sources, targets)
 
     def _inputs(

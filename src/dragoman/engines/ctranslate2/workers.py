@@ -1,4 +1,4 @@
-"""CTranslate2's translator and its threads, in this process and in forks of it."""
+"""CTranslate2's translator and its threads."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import ctypes
 import os
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 
 import torch
 
-from dragoman.engines.batching import use_one_thread_after_fork
+from dragoman.engines.batching import refuse_other_process
 from dragoman.engines.protocol import ComputeType
 from dragoman.errors import UserError
 from dragoman.system.cpu import usable_cores
@@ -20,7 +19,7 @@ _INSTRUCTIONS = "CT2_FORCE_CPU_ISA"
 
 
 class Workers:
-    """A translator of CTranslate2 with one single-threaded worker per core; a forked process opens its own.
+    """A translator of CTranslate2 with one single-threaded worker per core.
 
     Args:
         converted: Directory of the converted bundle.
@@ -34,25 +33,24 @@ class Workers:
         self._converted, self._compute_type = converted, compute_type
         self._process = os.getpid()
         self._translator: Any = self._open()
-        _OPEN.add(self)
 
     @property
     def translator(self) -> Any:
-        """The `ctranslate2.Translator` of this process."""
-        if self._translator is None:
-            use_one_thread_after_fork(self._process)
-            self._translator = self._open()
+        """The `ctranslate2.Translator`.
+
+        Raises:
+            UserError: This process was forked from the one that opened it.
+        """
+        refuse_other_process(self._process)
         return self._translator
 
-    def abandon(self) -> None:
-        """In a forked process, leave the translator of the parent alone.
+    def __del__(self) -> None:
+        """Free the translator, except in a forked process, which would wait forever for threads that it does not have.
 
-        Its threads do not exist in this process. Using it would wait for them forever, and so would deleting it, even
-        when the process ends. Therefore a reference to it is never released.
+        There, a reference to it is never released.
         """
-        if self._translator is not None:
+        if os.getpid() != self._process:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._translator))
-            self._translator = None
 
     def _open(self) -> Any:
         import ctranslate2
@@ -75,15 +73,3 @@ class Workers:
             torch.set_num_threads(threads)  # CTranslate2 sets those of OpenMP, which torch uses too
             if requested:
                 del os.environ[_INSTRUCTIONS]
-
-
-_OPEN: WeakSet[Workers] = WeakSet()
-
-
-def _abandon_all() -> None:
-    for workers in _OPEN:
-        workers.abandon()
-
-
-if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(after_in_child=_abandon_all)
