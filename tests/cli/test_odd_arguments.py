@@ -45,7 +45,7 @@ PLACES = {
         *("ODD --source SOURCE --target REFERENCE", "RUN --source ODD --target REFERENCE"),
         *("RUN --source SOURCE --target ODD", "RUN --source SOURCE --target REFERENCE --output ODD"),
     ],
-    "inspect": ["ODD text", "RUN ODD", "RUN text --output ODD", "RUN text --png ODD", "RUN text --set ODD"],
+    "inspect": ["ODD text", "RUN ODD", "RUN text --output ODD", "RUN text --set ODD"],
     "info": ["ODD", "RECIPE --set ODD", "RECIPE --data-dir ODD"],
     "settings": ["ODD"],
     "data fetch": ["ODD"],

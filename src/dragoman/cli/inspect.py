@@ -30,7 +30,6 @@ def inspect(
     bundle: BundlePath,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="Text to translate and explain.")],
     output: Annotated[Path, typer.Option(help="HTML page to write (- for standard output).")] = Path("inspect.html"),
-    png: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write heat maps here, as PNG and SVG.")] = None,
     overrides: Overrides = None,
     engine: EngineName = None,
     device: Device = "auto",
@@ -42,10 +41,9 @@ def inspect(
 
     The page shows attention, alternatives, and the beam search as a tree. The text is not split into sentences.
 
-    Example: dragoman inspect runs/quickstart "Ein Hund läuft." --output page.html --png pictures
+    Example: dragoman inspect runs/quickstart "Ein Hund läuft." --output page.html
     """
     from dragoman.explanation.page.render import render_page
-    from dragoman.explanation.plots import save_heat_maps
 
     languages = (source_language, target_language)
     options = EngineOptions(engine, device, verbose=verbose, trace=True, languages=languages)
@@ -56,9 +54,8 @@ def inspect(
         explanation = translator.explain(text)
         print(explanation.translation.text, file=messages)
         print(render_page(translator.bundle, translator.decoding, text, explanation), file=page)
-    pictures = save_heat_maps(explanation.attention, png) if png else []
-    for path in [*([] if output == DASH else [output]), *pictures]:
-        print(path, file=messages)
+    if output != DASH:
+        print(output, file=messages)
 
 
 def _warn_of_several(translator: Translator, text: str) -> None:

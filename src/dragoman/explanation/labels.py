@@ -1,4 +1,4 @@
-"""Labels of tokens in pictures and pages."""
+"""Labels of tokens in pages."""
 
 from __future__ import annotations
 
