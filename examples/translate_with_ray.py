@@ -3,8 +3,6 @@
 INPUT is a text file, or a directory of them, with a text per line. OUTPUT becomes a directory of JSON lines with `text`
 and `translation`; together, its files in the order of their names have the order of the input. Every machine must see
 RUN, INPUT and OUTPUT under the same paths. Install Ray in the same environment with pip install 'ray[data]'.
-
-The same without Ray: dragoman translate RUN --input FILE --output parts.txt --shard 1/8, then 2/8, and so on.
 """
 
 from __future__ import annotations

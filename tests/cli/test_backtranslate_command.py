@@ -107,20 +107,6 @@ def test_pipes_and_compressed_files(
     assert gzip.decompress(packed.read_bytes()).decode() == text
 
 
-@pytest.mark.parametrize("method", ["beam", "sampling", "noised-beam"])
-def test_joined_parts_are_the_whole(
-    method: str, finished_run: Path, command: Command, mono: Path, tmp_path: Path
-) -> None:
-    common = ("backtranslate", finished_run, "--mono", mono, "--method", method, "--output", tmp_path / "out.tsv")
-    for number in (3, 1, 4, 2):
-        assert command(*common, "--shard", f"{number}/4").code == 0
-    again = command(*common, "--shard", "2/4")
-    assert (again.code, "so it is not translated again" in again.error) == (0, True)
-    parts = [(tmp_path / f"out.{number:05}-of-00004.tsv").read_text("utf-8") for number in range(1, 5)]
-    assert command(*common).code == 0
-    assert "".join(parts) == (tmp_path / "out.tsv").read_text("utf-8")
-
-
 def test_methods_differ_and_seeds_matter(finished_run: Path, command: Command, mono: Path) -> None:
     common = ("backtranslate", finished_run, "--mono", mono, "--method")
     more = (["beam"], ["sampling"], ["noised-beam"], ["sampling", "--set", "decoding.seed=2"])
@@ -188,9 +174,6 @@ def test_two_processes_do_not_write_the_same_output(
         (["--mono", "{mono}.tsv"], "expected a text file with one sentence per line"),
         (["--mono", "{mono}", "--minimum-chrf", "20"], "--round-trip translates back; give both"),
         (["--mono", "{mono}", "--round-trip", "{run}"], "expected en to de"),
-        (["--mono", "-", "--output", "{tmp}/out.tsv", "--shard", "1/2"], "name the file with --mono"),
-        (["--mono", "{mono}", "--shard", "1/2"], "the parts with --output"),
-        (["--mono", "{mono}", "--output", "{tmp}/out.tsv", "--shard", "3/2"], "expected NUMBER/COUNT"),
         (["--mono", "{mono}", "--set", "training.steps=3"], "only decoding.* can be changed"),
         (["--mono", "{mono}", "--set", "decoding.sampling=true"], "--method beam chooses this setting"),
     ],

@@ -24,7 +24,6 @@ from dragoman.cli.options import (
     open_translator,
 )
 from dragoman.cli.output import refuse_to_overwrite
-from dragoman.cli.shard import Shard, part_of_output, skip_part
 from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError
@@ -65,13 +64,6 @@ def backtranslate(
             help=f"With --round-trip: minimum chrF of a translation back (default: {MINIMUM_CHRF:g}).",
         ),
     ] = None,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER/COUNT",
-            help="Translate one of COUNT parts of --mono, and write it to a part of --output.",
-        ),
-    ] = None,
     overrides: Overrides = None,
     engine: EngineName = None,
     device: Device = "auto",
@@ -95,13 +87,6 @@ def backtranslate(
     if minimum_chrf is not None and round_trip is None:
         raise UserError("--minimum-chrf compares texts with those that --round-trip translates back; give both")
     refuse_other_formats(str(mono))
-    part = Shard.parse(shard) if shard is not None else None
-    if part:
-        if output and "{lang}" in str(output):
-            raise UserError(f"--output {output}: --shard writes one file for each part, such as parts.tsv")
-        output = part_of_output(part, mono, output, "--mono")
-        if skip_part(output, mono):
-            return
     if output and output != DASH:
         check_output(str(output), ("source", "target"))
     languages = source_language, target_language
@@ -111,16 +96,15 @@ def backtranslate(
     if output and mono != DASH:
         for language in opened.recipe.data.languages:
             refuse_to_overwrite(Path(str(output).replace("{lang}", language)), ("the text of --mono", mono))
-    text = TranslateInput(bundle, [], mono, part)
+    text = TranslateInput(bundle, [], mono)
     total = text.count_lines()
-    if total == 0 and not part:  # a part of a short text may be empty
+    if total == 0:
         raise UserError(f"{mono}: empty file")
     _write(
         maker,
         check_language(text.read(opened, divided=False), opened, "standard input" if mono == DASH else str(mono)),
         total,
         None if output == DASH else output,
-        is_part=part is not None,
     )
 
 
@@ -152,17 +136,14 @@ def _open_maker(
     )
 
 
-def _write(
-    maker: BackTranslator, lines: Iterator[str], total: int | None, output: Path | None, *, is_part: bool
-) -> None:
+def _write(maker: BackTranslator, lines: Iterator[str], total: int | None, output: Path | None) -> None:
     """Write the pairs to a file, or to standard output if there is none.
 
     Raises:
-        UserError: There is no pair, except in a part, which may be empty.
+        UserError: There is no pair.
     """
     from dragoman.corpus.pair import Pair
     from dragoman.corpus.references import to_toml
-    from dragoman.corpus.writers import write_corpus
     from dragoman.system.progress import Meter, ProgressLine
 
     data = maker.translator.bundle.recipe.data
@@ -171,18 +152,15 @@ def _write(
         meter = Meter(line.update, "translating", total, unit="lines")
         meter.advance(0)  # the first block may take a minute
         written = _print(maker, pairs, meter) if output is None else _write_file(maker, pairs, meter, output, line.log)
-        if not written.pairs and not is_part:
+        if not written.pairs:
             place = "" if output is None else f"{output}: not written, because "
             raise UserError(f"{place}{_explain_no_pair(written, data.source_language)}")
         if output is None:
             line.log(str(written))
             return
         line.log(f"{output}: {written}")
-        if written.pairs:
-            corpus = to_toml({"corpus": str(output), "tagged": True})
-            line.log(f"to train on it, add to data.train of a recipe (dragoman init writes one): {corpus}")
-        else:  # all parts are joined, also empty ones
-            write_corpus((), str(output), (data.target_language, data.source_language))
+        corpus = to_toml({"corpus": str(output), "tagged": True})
+        line.log(f"to train on it, add to data.train of a recipe (dragoman init writes one): {corpus}")
 
 
 def _print(maker: BackTranslator, pairs: Iterator[Pair], meter: Meter) -> Synthesized:

@@ -22,7 +22,6 @@ from dragoman.cli.options import (
     open_translator,
 )
 from dragoman.cli.output import open_output, refuse_to_overwrite
-from dragoman.cli.shard import Shard, part_of_output, skip_part
 from dragoman.cli.translate_document import check_files, translate_document
 from dragoman.cli.translate_html import write_html
 from dragoman.cli.translate_input import TranslateInput
@@ -36,7 +35,6 @@ _EXCLUDED = {
     "--document": ("texts", "--input", "--prefixes", "--json", "--format html"),
     "--format html": ("--json", "--prefixes"),
     "--prefixes": ("--glossary", "--memory"),
-    "--shard": ("texts", "--document", "--prefixes", "--format html"),
 }
 """Options that cannot be combined with others."""
 
@@ -104,13 +102,6 @@ def translate(
             "help models that were trained with training.augmentation.fuzzy_matches. Can be repeated.",
         ),
     ] = None,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER/COUNT",
-            help="Translate one of COUNT parts of --input, and write it to a part of --output.",
-        ),
-    ] = None,
 ) -> None:
     """Translate texts, a file, standard input, or what you type.
 
@@ -134,21 +125,15 @@ def translate(
         "--prefixes": prefixes,
         "--glossary": glossary,
         "--memory": memory,
-        "--shard": shard,
     }
     _refuse_combinations([name for name, value in given.items() if value])
     if columns and not document:
         raise UserError("--columns chooses the columns of a table; name the table with --document")
     if output and not output.parent.is_dir():
         raise UserError(f"{output}: there is no directory {output.parent}")
-    part = Shard.parse(shard) if shard is not None else None
-    if part:
-        output = part_of_output(part, source, output)
-        if source and skip_part(output, source):
-            return
     refuse_to_overwrite(output, ("the input", source), ("the glossary", glossary), ("the prefixes", prefixes))
     translated = check_files(document, output) if document else None
-    chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source, part)
+    chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source)
     options = EngineOptions(
         engine, device, compute_type, verbose, token_scores=as_json, languages=(source_language, target_language)
     )

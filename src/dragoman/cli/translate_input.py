@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shard import Shard
 from dragoman.cli.standard_streams import DASH, read_standard_input
 from dragoman.cli.suggestions import command_with
 from dragoman.errors import UserError, nearest
@@ -27,7 +26,7 @@ _SPREADSHEETS = {".xlsx", ".xlsm", ".xls", ".ods"}
 
 @dataclass(frozen=True)
 class TranslateInput:
-    """Texts on the command line, or a file or a part of it, or standard input if there is neither.
+    """Texts on the command line, or a file, or standard input if there is neither.
 
     Raises:
         UserError: There are both, or the texts are probably meant as something else.
@@ -36,7 +35,6 @@ class TranslateInput:
     bundle: Path
     texts: Sequence[str]
     file: Path | None
-    shard: Shard | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is probably a mistake, before the model is loaded."""
@@ -112,8 +110,7 @@ class TranslateInput:
             raise UserError(f"{self._file}: no such file")
         if not self._file.is_file():
             return None
-        total = sum(1 for _ in read_lines(self._file, replace_controls=True))
-        return len(self.shard.lines_of(total)) if self.shard else total
+        return sum(1 for _ in read_lines(self._file, replace_controls=True))
 
     def read(self, bundle: Bundle, divided: bool) -> Iterator[str]:
         """The texts, in order. Of each kind of unusual texts, the first one is reported on standard error.
@@ -148,8 +145,6 @@ class TranslateInput:
     def _numbered_texts(self) -> Iterator[tuple[int, str]]:
         from dragoman.corpus.lines import read_lines
 
-        if self.shard and self._file:
-            return self.shard.read(self._file)
         texts: Iterable[str] = self._lines_of_texts
         if not self.texts:
             texts = read_lines(self._file, replace_controls=True) if self._file else read_standard_input("> ")
