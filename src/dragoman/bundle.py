@@ -20,13 +20,13 @@ from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Model, Recipe
+from dragoman.settings.deleted import remove_deleted
 from dragoman.system.files import atomic_directory, is_unused, parse_json, read_bytes, require_size, sha256
 from dragoman.system.leftovers import restore_replaced
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.system.tensors import check_header, open_tensors, read_parameters, write_tensors
 from dragoman.system.uninitialized import WithoutInitialWeights
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, describe_vocabularies, load_tokenizers, save_tokenizers
-from dragoman.text.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenizer import Tokenizer
 
 ABOUT = "bundle.json"
@@ -48,7 +48,7 @@ class Bundle:
     `training_text` describes the training text, see `dragoman.doctor.input.training_text`; `alignment` names attention
     that aligns words, see `dragoman.explanation.alignment.AttentionRows`; and `confidence` has the numbers of
     `dragoman.evaluation.confidence.Confidence`. All three are empty in imported bundles and in those of older versions.
-    Students have a `shortlist`. Messages name `origin`. `json_sha256` is that of bundle.json; see `bundle_digest`, too.
+    Messages name `origin`. `json_sha256` is that of bundle.json; see `bundle_digest`, too.
     """
 
     recipe: Recipe
@@ -59,7 +59,6 @@ class Bundle:
     training_text: dict[str, Any] = field(default_factory=dict)
     alignment: dict[str, Any] = field(default_factory=dict)
     confidence: dict[str, Any] = field(default_factory=dict)
-    shortlist: Shortlist | None = None
     origin: str = ABOUT
     json_sha256: str = ""
     digest: str = ""
@@ -92,8 +91,6 @@ class Bundle:
         with atomic_directory(path) as directory:
             write_tensors(directory / WEIGHTS, _unshared(self.model))
             save_tokenizers(directory, self.source, self.target)
-            if self.shortlist:
-                self.shortlist.save(directory)
             (directory / "README.md").write_text(self._card(), encoding="utf-8")
             about = {
                 "format": FORMAT,
@@ -104,14 +101,9 @@ class Bundle:
                 "training_text": self.training_text,
                 "alignment": self.alignment,
                 "confidence": self.confidence,
-                "sha256": {name: sha256(directory / name) for name in self._files},
+                "sha256": {name: sha256(directory / name) for name in FILES},
             }
             (directory / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
-
-    @property
-    def _files(self) -> tuple[str, ...]:
-        """The names of the files with everything but settings and scores."""
-        return (*FILES, SHORTLIST_FILE) if self.shortlist else FILES
 
     @classmethod
     def load(cls, path: str | Path) -> Bundle:
@@ -137,6 +129,7 @@ class Bundle:
         """Read the files, given bundle.json; if they are replaced meanwhile, they may be those of two bundles."""
         about = _parse_stored(directory, stored)
         _check_files(directory, about["sha256"])
+        remove_deleted(about["recipe"])  # with any value: the model is finished
         recipe = build_recipe(about["recipe"], origin=str(directory / ABOUT))
         source, target = load_tokenizers(directory)
         if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
@@ -149,7 +142,6 @@ class Bundle:
             source,
             target,
             **{key: about[key] for key in TABLES},
-            shortlist=Shortlist.load(directory, *sizes) if SHORTLIST_FILE in about["sha256"] else None,
             origin=str(directory / ABOUT),
             json_sha256=hashlib.sha256(stored).hexdigest(),
             digest=_digest(about),
@@ -248,7 +240,7 @@ def _parse_stored(directory: Path, stored: bytes) -> dict[str, Any]:
 
 
 def _check_files(directory: Path, expected: dict[str, str]) -> None:
-    for name in (*FILES, *([SHORTLIST_FILE] if SHORTLIST_FILE in expected else [])):
+    for name in FILES:
         path = directory / name
         if not path.is_file():
             raise UserError(f"{path}: missing; the bundle is incomplete")

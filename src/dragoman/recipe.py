@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 
 from dragoman.errors import UserError, nearest, shortened
 from dragoman.settings import Recipe
+from dragoman.settings.deleted import remove_deleted
 from dragoman.settings.recipe_errors import field_at, find_problems, section_at
 from dragoman.system.files import write_text
 
@@ -80,6 +81,7 @@ def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), ori
     data = deepcopy(dict(document))
     problems = _apply_overrides(data, overrides)
     _require_plain_data(data, origin)
+    problems += remove_deleted(data)
     # A missing section counts as empty, so that each missing key is reported.
     data = {name: {} for name in Recipe.model_fields if section_at((name,))} | data
     try:

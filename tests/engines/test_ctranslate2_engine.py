@@ -9,11 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 import torch
 from filelock import FileLock
@@ -23,7 +21,6 @@ from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.settings import Decoding
 from dragoman.system.files import sha256
-from dragoman.text.shortlist import Shortlist
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
 
@@ -145,31 +142,6 @@ def test_without_log_probabilities_all_else_is_the_same(
         assert [each.text for each in other.alternatives] == [each.text for each in one.alternatives]
     assert any(not each.log_probabilities for each in bare), "CTranslate2 must have searched some"
     assert all(each.log_probabilities for each in whole)
-
-
-def test_a_shortlist_allows_only_its_tokens(bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    size, source_size = len(bundle.target.vocabulary), len(bundle.source.vocabulary)
-    decoding = Decoding(beam_size=4, max_length=60, shortlist=True)
-    allowed = sorted({*bundle.target.vocabulary.special_ids, *range(0, size, 2)})
-    with pytest.warns(UserWarning, match="shortlist has no effect: the bundle has none"):
-        expected = Translator(bundle, decoding)(sentences())
-    for tokens in (range(size), allowed):
-        always, none = np.array(tokens, np.int32), np.zeros(0, np.int32)
-        short = replace(bundle, shortlist=Shortlist(always, np.zeros(source_size + 1, np.int32), none))
-        short.save(tmp_path / str(len(tokens)))
-        converted = convert(short, tmp_path / str(len(tokens)), "float32")
-        whole = translator_for(short, converted, decoding.model_copy(update={"shortlist": False}))
-        assert_alike(expected, whole(sentences()))
-        translator = translator_for(short, converted, decoding)
-        if len(tokens) == size:
-            assert_alike(expected, translator(sentences()))
-    with pytest.warns(UserWarning, match="shortlist has no effect: only the engine ctranslate2 uses it"):
-        Translator(short, decoding)
-    monkeypatch.setattr(CTranslate2Engine, "_search_unfinished", lambda *arguments: None)  # the other engine has none
-    found = translator.engine.translate([bundle.source.encode([text])[0] for text in sentences()])
-    chosen = [token for hypotheses in found for each in hypotheses for token in each.tokens]
-    assert set(chosen) <= set(allowed)
-    assert len(set(chosen)) > 5
 
 
 def test_batches_and_windows_change_nothing(bundle: Bundle, converted_bundle: Path) -> None:

@@ -36,7 +36,6 @@ CHANGES = {
     "max_length_ratio": 1.5,
     "max_length_offset": 3,
     "neighbors": "multi30k:train",
-    "shortlist": True,
 }
 NEIGHBOR_CHANGES = {"neighbor_weight": 0.3}
 SAMPLING_CHANGES = {"top_k": 7, "top_p": 0.5, "seed": 9}

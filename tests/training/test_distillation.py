@@ -107,11 +107,6 @@ def test_a_student_learns_translations_with_the_tokenizers_of_its_teacher(studen
     assert "distillation-0.source" in str(learned.corpus)
 
 
-def test_a_student_has_a_shortlist(student: Path, finished_run: Path) -> None:
-    assert Bundle.load(student).shortlist is not None
-    assert Bundle.load(finished_run).shortlist is None
-
-
 def test_the_card_and_the_report_compare_it_with_its_teacher(student: Path, finished_run: Path) -> None:
     card, report = ((student / name).read_text("utf-8") for name in ("bundle/README.md", "report.html"))
     table = [line.strip("| ").split(" | ") for line in card.splitlines() if line.startswith("|")]

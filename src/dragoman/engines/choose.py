@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -80,9 +79,6 @@ def open_engine(request: EngineRequest, name: str | None = None, announce: Annou
     choice = choose(request, name)
     if announce is not None:
         announce(choice)
-    if request.decoding.shortlist and (choice.name != "ctranslate2" or request.bundle.shortlist is None):
-        reason = "the bundle has none" if request.bundle.shortlist is None else "only the engine ctranslate2 uses it"
-        warnings.warn(f"decoding.shortlist has no effect: {reason}", stacklevel=2)
     return cast(Engine, _module(choice.name).open_engine(request))
 
 

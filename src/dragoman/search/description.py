@@ -22,8 +22,6 @@ def describe_decoding(settings: Decoding) -> str:
             parts.append(f"{name} {value:g}")
     if settings.neighbors is not None:
         parts.append(f"neighbors in {settings.neighbors} with weight {settings.neighbor_weight:g}")
-    if settings.shortlist:
-        parts.append("shortlist")
     return ", ".join(parts)
 
 

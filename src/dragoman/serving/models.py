@@ -138,10 +138,8 @@ def _load_directions(path: Path, options: ModelOptions) -> list[ServedModel]:
     """A model for each direction of a bundle; all of them share an engine."""
     directory = find_bundle(path)
     bundle = Bundle.load(directory)
-    # with a shortlist, a translation would depend on the requests of other clients
-    overrides = ["decoding.shortlist=false", *options.overrides]
     decoding = _with_alternatives(
-        build_recipe(bundle.recipe.to_dict(), overrides, origin=str(path)).decoding, options.alternatives
+        build_recipe(bundle.recipe.to_dict(), options.overrides, origin=str(path)).decoding, options.alternatives
     )
     device = choose_device(options.device)
     request = EngineRequest(bundle, decoding, device, directory, options.compute_type, token_scores=False)

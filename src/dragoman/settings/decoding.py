@@ -37,10 +37,9 @@ PLAIN_SEARCH: dict[str, Any] = {
     "top_k": None,
     "top_p": None,
     "mbr_samples": 0,
-    "shortlist": False,
     "neighbors": None,
 }
-"""Turns off sampling, minimum Bayes risk decoding, the shortlist and neighbors."""
+"""Turns off sampling, minimum Bayes risk decoding and neighbors."""
 
 
 class Decoding(Settings):
@@ -113,11 +112,6 @@ class Decoding(Settings):
         le=1_000_000_000,
         description="Maximum number of source tokens in a batch, padding included, times hypotheses per sentence; by "
         "default 4,096 on a CPU, where larger batches were slower, and 32,768 on a GPU.",
-    )
-    shortlist: bool = advanced(
-        False,
-        description="With the engine ctranslate2, and a student of dragoman distill: choose only among tokens that are "
-        "likely for the tokens of the sources in a batch. This is faster; translations of few sentences get worse.",
     )
     max_term_cost: float | None = advanced(
         None,

@@ -16,7 +16,6 @@ from dragoman.evaluation.metrics import corpus_scores
 from dragoman.search.description import describe_decoding
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
-from dragoman.text.shortlist import SHORTLIST_FILE
 from dragoman.translator import Translator
 
 COLUMNS = ("search", "engine", "BLEU", "chrF", "sentences/s", "MB on disk")
@@ -66,8 +65,8 @@ def _is_converted(translator: Translator) -> bool:
 def sizes_on_disk(bundle: Path) -> dict[str, float]:
     """The size in megabytes by data type: of a bundle, with half-size weights, and converted for CTranslate2."""
     weights = (bundle / WEIGHTS).stat().st_size
-    others = ("bundle.json", SOURCE_FILE, TARGET_FILE, SHORTLIST_FILE)
-    size = weights + sum((bundle / name).stat().st_size for name in others if (bundle / name).exists())
+    others = ("bundle.json", SOURCE_FILE, TARGET_FILE)
+    size = weights + sum((bundle / name).stat().st_size for name in others)
     sizes = {"float32": size / 1e6, "float16": (size - weights / 2) / 1e6}
     converted = conversion_directory(bundle, "int8")
     if converted and converted.is_dir():

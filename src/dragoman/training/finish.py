@@ -10,7 +10,6 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.prepare import Dataset
-from dragoman.dataset.shortlist_learning import learn_shortlist
 from dragoman.dataset.token_store import IdStore
 from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.doctor.output.check import check_translations
@@ -25,7 +24,6 @@ from dragoman.explanation.alignment_choice import choose_rows
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
-from dragoman.text.multilingual import all_language_ids
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.averaging import average_weights
 from dragoman.training.run_data import RunData
@@ -38,7 +36,7 @@ from dragoman.translator import Translator
 SAMPLED_PAIRS = 10_000
 
 
-def score_and_save(trainer: Trainer, model: Transformer, data: RunData, student: bool = False) -> None:
+def score_and_save(trainer: Trainer, model: Transformer, data: RunData) -> None:
     """Load the best weights into a model, score it, and save the bundle.
 
     Args:
@@ -46,7 +44,6 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, student:
         model: A model with the settings of the run; its weights are replaced.
         data: The test corpora, and the bundle that the training started from, if any: `training.start_share` mixes its
             weights in, and it is scored, too.
-        student: Whether the model is a student, which gets a shortlist.
     """
     recipe, progress, log = trainer.recipe, trainer.state.progress, trainer.log
     steps = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
@@ -57,8 +54,8 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, student:
     log.message(f"weights of step{'s' if len(steps) > 1 else ''} {', '.join(f'{step:,}' for step in steps)}")
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
     device = trainer.state.device
-    # only a bundle that is saved may have a shortlist; its scores and its confidence are those without neighbors
-    decoding = recipe.decoding.model_copy(update={"shortlist": False, "neighbors": None})
+    # scores and confidence are those without neighbors
+    decoding = recipe.decoding.model_copy(update={"neighbors": None})
     engine = open_engine(EngineRequest(bundle, decoding, device, compute_type="float32"))
     translator = Translator(bundle, decoding, str(device), engine=engine)
     scores = {}
@@ -68,8 +65,6 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, student:
     if data.start_scores is not None:
         compare_with_start(trainer, translator, data.tests, scores, data.start_scores)
     finished = replace(_describe(trainer, translator), scores=scores)
-    if student and not all_language_ids(bundle.target):  # CTranslate2 could not begin with a language
-        finished = replace(finished, shortlist=learn_shortlist(trainer.data.train, bundle.source, bundle.target))
     log.metrics.require_directory()
     finished.save(trainer.run / "bundle")
     log.line.update(1.0, f"done: trained {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")

@@ -211,7 +211,7 @@ class _Run:
             with trainer.stop.interruptible():
                 if model:
                     (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop, see `needs_no_training`
-                    score_and_save(trainer, model, data, bool(self.written.distillation.teachers))
+                    score_and_save(trainer, model, data)
         except StopRequested:
             saved = False
         (stopped,) = self.ranks.largest((not saved,))  # the others would go on to the next stage

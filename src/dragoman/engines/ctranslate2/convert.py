@@ -14,7 +14,6 @@ from dragoman.system.files import atomic_directory, read_json, sha256, write_jso
 from dragoman.system.leftovers import remove_leftovers
 from dragoman.system.locks import wait_for_lock
 from dragoman.text.registry import save_tokenizers
-from dragoman.text.shortlist import Shortlist
 
 ORIGIN_FILE = "converted.json"
 MODEL_FILE = "model.bin"
@@ -41,15 +40,6 @@ def write_model(bundle: Bundle, directory: Path, compute_type: str) -> None:
     spec.optimize(quantization=None if compute_type == "float32" else compute_type)
     spec.save(str(directory))
     save_tokenizers(directory, bundle.source, bundle.target)
-
-
-def _write_shortlist(shortlist: Shortlist, bundle: Bundle, path: Path) -> None:
-    """Write what CTranslate2 calls a vocabulary map; the line without a source token is that of all texts."""
-    tokens = bundle.target.vocabulary.tokens
-    lines = [("", shortlist.always.tolist())]
-    lines += ((token, shortlist.of(index)) for index, token in enumerate(bundle.source.vocabulary.tokens))
-    text = "".join(f"{token}\t{' '.join(tokens[each] for each in ids)}\n" for token, ids in lines if ids)
-    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def conversion_directory(path: Path, compute_type: str) -> Path | None:
@@ -90,8 +80,6 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
                 remove_leftovers(place.parent, place.name)
                 with atomic_directory(place) as directory:
                     write_model(bundle, directory, compute_type)
-                    if bundle.shortlist:
-                        _write_shortlist(bundle.shortlist, bundle, directory / "vmap.txt")
                     checksums = {file.name: sha256(file) for file in sorted(directory.iterdir())}
                     write_json(directory / ORIGIN_FILE, origin | {"sha256": checksums})
     except (OSError, UserError) as error:

@@ -72,9 +72,6 @@ class CTranslate2Engine:
     the maximum length. Sentences whose beam reaches it, and those with tokens that they must contain or with a prefix
     other than the token of a language, are searched by another engine.
 
-    With `decoding.shortlist`, it chooses among the candidates of all source tokens in a batch, so some translations
-    differ. Scores that are not computed again, see `EngineRequest.token_scores`, are then relative to these tokens.
-
     A minimum length and n-grams that must not repeat are searched by the same rules too. `unsupported` refuses them
     because CTranslate2 does not apply them when it scores given tokens, so that log-probabilities of tokens differ.
 
@@ -91,14 +88,12 @@ class CTranslate2Engine:
     def __init__(self, request: EngineRequest, converted: Path) -> None:
         self.request, self.max_length, self.weight_type = request, request.max_length, request.weight_type
         self._languages = set(all_language_ids(request.bundle.target))
-        self._shortlist = bool(request.bundle.shortlist and request.decoding.shortlist)
         self._workers = Workers(converted, request.weight_type)
 
     @cached_property
     def _other(self) -> Engine:
         """The engine for the sentences that CTranslate2 cannot search."""
-        decoding = self.request.decoding.model_copy(update={"shortlist": False})
-        return open_other_engine(replace(self.request, decoding=decoding, path=None, compute_type="float32"))
+        return open_other_engine(replace(self.request, path=None, compute_type="float32"))
 
     def translate(
         self,
@@ -156,7 +151,6 @@ class CTranslate2Engine:
             min_decoding_length=min(decoding.min_length, longest),
             no_repeat_ngram_size=decoding.no_repeat_ngram,
             max_input_length=0,
-            use_vmap=self._shortlist,
             return_scores=True,
             return_end_token=True,
         )
