@@ -1,4 +1,4 @@
-"""Small files and functions, one meaning per name, standard terms and plain English.
+"""One meaning per name, standard terms and plain English.
 
 The table of retired names is exact: each was used by an earlier version for something that has a standard term.
 """
@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -26,10 +25,6 @@ CODE = sorted(
 )
 TABLES = {"corpus/synthetic/captions/tables.py", "corpus/synthetic/captions/phrases.py"}
 """Files that are data."""
-
-MODEL_LINES = 700
-MANY_PARAMETERS = {"doctor/model/examine.py:examine", "translator.py:load"}
-"""Public functions whose parameters are passed by name."""
 
 RETIRED_NAMES = {
     *("PackedTransformer", "PackedCache", "Residual", "Tongues"),
@@ -75,10 +70,6 @@ def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
-def lines_of(path: Path) -> int:
-    return len(path.read_text(encoding="utf-8").splitlines())
-
-
 def test_possessive_groups_need_the_library_regex() -> None:
     """Python before 3.11.5 matches them wrongly with `re` if a repetition fails in the middle."""
     groups = re.compile(r"\)(?:[*+?]|\{[\d,]+\})\+|\(\?>")
@@ -89,28 +80,6 @@ def test_possessive_groups_need_the_library_regex() -> None:
     assert len(patterns) > 50
     texts = [each if isinstance(each, str) else each.decode("latin-1") for each in patterns]
     assert not [text for text in texts if groups.search(text)]
-
-
-def test_files_are_short() -> None:
-    lengths = [lines_of(path) for path in SOURCES if name_of(path) not in TABLES]
-    assert np.median(lengths) <= 95
-    assert np.percentile(lengths, 90) <= 200
-    assert max(lengths) <= 280
-    assert sum(lines_of(path) for path in (PACKAGE / "model").glob("*.py")) <= MODEL_LINES
-
-
-def test_functions_are_short() -> None:
-    lengths = [node.end_lineno - node.lineno + 1 for path in SOURCES for node in functions(path) if node.end_lineno]
-    assert np.percentile(lengths, 90) <= 20
-
-
-def test_functions_have_few_parameters() -> None:
-    for path in SOURCES:
-        for node in functions(path):
-            parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-            count = len([each for each in parameters if each.arg not in ("self", "cls", "ctx")])
-            exempt = name_of(path).startswith("cli/") or f"{name_of(path)}:{node.name}" in MANY_PARAMETERS
-            assert exempt or count <= 6, f"{path}:{node.lineno}: {node.name} has {count} parameters"
 
 
 def test_model_names_no_machine() -> None:
