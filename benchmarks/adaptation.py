@@ -55,7 +55,6 @@ VARIANTS = {
     "alone": Variant(),
     "adapted": Variant(starts=True),
     "new text only": Variant(starts=True, new_only=True),
-    "new text only with a pull": Variant(starts=True, new_only=True, settings=("training.pull_to_start=10",)),
     "together": Variant(old=True),
 }
 

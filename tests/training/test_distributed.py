@@ -185,15 +185,16 @@ def test_processes_that_share_the_sentences_of_each_group_train_as_one(
 
 
 @pytest.mark.parametrize("shard", ["false", "true"])
-def test_processes_start_from_the_same_bundle_and_are_pulled_to_it(
+def test_processes_start_from_the_same_bundle(
     shard: str, finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:
-    start = (f"training.start_from={finished_run}", "training.pull_to_start=1e6", "training.average=1")
-    recipe = make_recipe("training.steps=8", "training.validations=2", *start, f"training.shard={shard}")
+    start = (f"training.start_from={finished_run}", "training.log_every=1", "model.dropout=0")
+    recipe = make_recipe("training.steps=2", "training.validations=1", *start, f"training.shard={shard}")
     save_recipe(recipe, tmp_path / "recipe.toml")
+    assert train(recipe, tmp_path / "alone")
     run_forks(2, tmp_path / "recipe.toml", tmp_path / "both")
-    old, new = (load_file(run / "bundle" / "model.safetensors") for run in (finished_run, tmp_path / "both"))
-    assert all(torch.equal(old[name], new[name]) for name in old)
+    first_step = slice(2)  # loss and norm of the gradient
+    assert logged(tmp_path / "both")[first_step] == pytest.approx(logged(tmp_path / "alone")[first_step], rel=1e-3)
 
 
 def test_sharded_torch_implementation_trains_as_one_process(make_recipe: RecipeMaker, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ class Deleted(NamedTuple):
 
 DELETED = {
     "decoding.shortlist": Deleted(False, "the search always chooses among all tokens, so delete this key"),
+    "training.pull_to_start": Deleted(0.0, "to forget less, mix in old text or set training.start_share"),
 }
 """Deleted settings by key, ``SECTION.KEY``."""
 

@@ -23,7 +23,7 @@ def _shard_supports_it(training: Training) -> str | None:
 
 
 def _start_is_given(training: Training) -> str | None:
-    needs = [name for name in ("new_vocabulary", "pull_to_start", "start_share") if getattr(training, name)]
+    needs = [name for name in ("new_vocabulary", "start_share") if getattr(training, name)]
     return f"{needs[0]} needs start_from" if needs and training.start_from is None else None
 
 
@@ -114,13 +114,6 @@ class Training(Settings):
     )
     seed: Seed = Field(1, description="Seed of initial weights, order of the data, and dropout.")
     augmentation: Augmentation = Field(Augmentation(), description="Changes to training pairs.")
-    pull_to_start: float = Field(
-        0.0,
-        ge=0,
-        le=1_000_000,
-        description="With start_from: each step moves the weights towards those of the bundle by this number times the "
-        "learning rate (L2-SP, Li et al. 2018, decoupled like weight decay), so that less is forgotten.",
-    )
     start_share: float = Field(
         0.0,
         ge=0,

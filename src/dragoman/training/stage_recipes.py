@@ -90,7 +90,7 @@ def teacher_recipe(recipe: Recipe, data: Data, direction: Direction) -> Recipe:
         validation = tuple(map(_exchange, validation))
         languages = {"source_language": data.target_language, "target_language": data.source_language}
         training = {"seed": (recipe.training.seed + 2) % SEEDS, "start_from": None, "new_vocabulary": False}
-        training |= {"pull_to_start": 0.0, "start_share": 0.0}
+        training["start_share"] = 0.0
     corpora = {"train": tuple(pairs), "validation": validation, "test": ()}
     training |= _part_of_budget(recipe.training, recipe.teachers.share)
     return recipe.model_copy(

@@ -50,8 +50,7 @@ def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
         if read_digests(run / START_FILE).get("sha256", bundle.digest) != bundle.digest:
             raise UserError(f"{path}: this is not the bundle that the run was started from, or it was changed")
     except UserError as error:
-        needed = recipe.training.pull_to_start or recipe.training.start_share
-        if not checkpoint_steps(run) or saved_tokenizers(run) is None or needed:
+        if not checkpoint_steps(run) or saved_tokenizers(run) is None or recipe.training.start_share:
             raise UserError(f"training.start_from: {error}") from error
         log(f"training.start_from: {error}; continuing from the checkpoint, which does not need it")
         return None

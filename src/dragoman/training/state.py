@@ -26,7 +26,6 @@ from dragoman.training.distributed import (
     Ranks,
     collect,
     distribute_like,
-    local_tensor,
     wrap_distributed,
 )
 from dragoman.training.initial_embeddings import copy_cooccurrence
@@ -44,7 +43,6 @@ class TrainingState:
     optimizer: torch.optim.Optimizer
     scaler: torch.amp.GradScaler  # disabled unless gradients are float16
     moving_average: Transformer | None = None
-    start: list[Tensor] = field(default_factory=list)  # this process's initial weights, with training.pull_to_start
     progress: Progress = field(default_factory=Progress)
 
     @property
@@ -94,7 +92,6 @@ def build_state(
         optimizer=build_optimizer(model, settings),
         scaler=torch.amp.GradScaler(device.type, enabled=float16),
         moving_average=None if settings.ema_decay is None else deepcopy(model),
-        start=[local_tensor(each.detach()).clone() for each in model.parameters()] if settings.pull_to_start else [],
         progress=Progress(tokenizers=tokenizers_digest(data.source, data.target)),
     )
 
@@ -156,13 +153,6 @@ def update_moving_average(average: Transformer, model: Transformer, decay: float
     decay = min(decay, (1 + step) / (10 + step))
     for mean, parameter in zip(average.parameters(), model.parameters(), strict=True):
         mean.lerp_(parameter, 1 - decay)
-
-
-@torch.no_grad()
-def pull_to_start(state: TrainingState, share: float) -> None:
-    """Move the weights by a share of the way towards those that the training started from."""
-    for parameter, start in zip(state.model.parameters(), state.start, strict=True):
-        local_tensor(parameter).lerp_(start, min(1.0, share))
 
 
 def unsharded_model(state: TrainingState, recipe: Recipe, data: Dataset, ranks: Ranks) -> Transformer | None:

@@ -28,7 +28,7 @@ from dragoman.training.log import LogPosition, RunLog
 from dragoman.training.random_state import random_state, set_random_state
 from dragoman.training.scheduled_sampling import draw_teacher_forcing
 from dragoman.training.schedules import learning_rate
-from dragoman.training.state import TrainingState, pull_to_start, unsharded_model, update_moving_average
+from dragoman.training.state import TrainingState, unsharded_model, update_moving_average
 from dragoman.training.step_statistics import StepStatistics
 from dragoman.training.stop import StopFlag, StopRequested
 from dragoman.training.validator import Validator
@@ -116,8 +116,6 @@ class Trainer:
                 raise self._diverged()
         state.scaler.step(state.optimizer)
         state.scaler.update()
-        if state.start:
-            pull_to_start(state, rate * self.settings.pull_to_start)
         if state.moving_average is not None and self.settings.ema_decay is not None:
             update_moving_average(state.moving_average, state.model, self.settings.ema_decay, self.batches.step)
         self.data.train.release_pages()
