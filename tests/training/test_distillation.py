@@ -27,7 +27,7 @@ from dragoman.synthesis.identity import identify_bundle
 from dragoman.system.files import sha256
 from dragoman.training.directory import saved_tokenizers
 from dragoman.training.run import train
-from dragoman.training.stage_pairs import PASSES, SyntheticCorpus, synthetic_corpora
+from dragoman.training.stage_pairs import SyntheticCorpus, synthetic_corpora
 from dragoman.training.stage_recipes import check_stage_corpora
 from dragoman.training.stage_teachers import RunTeachers
 from dragoman.training.student_card import HEADING
@@ -321,19 +321,32 @@ def test_a_teacher_without_good_translations_is_named_as_the_cause(
         train(make_student(), tmp_path / "run")
 
 
-@pytest.mark.parametrize(("budget", "step"), [("training.minutes=1", PASSES), ("training.epochs=1", 1)])
-def test_text_that_may_not_fit_into_the_time_is_read_in_passes(
-    budget: str, step: int, make_student: MakeStudent, tmp_path: Path
+@pytest.mark.parametrize(("budget", "is_sampled"), [("training.minutes=1", True), ("training.epochs=1", False)])
+def test_text_that_may_not_fit_into_the_time_is_translated_in_a_random_order(
+    budget: str, is_sampled: bool, make_student: MakeStudent, tmp_path: Path
 ) -> None:
-    """What does not fit is not the end of the text."""
+    """What does not fit is not the end of the text, and not the last files."""
     recipe = make_student(budget)
     (pattern,) = recipe.data.train
     files = FilePair(source=str(pattern).format(lang="de"), target=str(pattern).format(lang="en"))
     data = recipe.data.model_copy(update={"train": (WeightedCorpus(corpus=files),)})
-    (corpus,) = synthetic_corpora(RunTeachers(recipe, tmp_path, torch.device("cpu")), data, tmp_path, [])
-    lines, found = read_texts(Path(files.source), Path(files.target))[0], [pair.source for pair in corpus.pairs()]
-    assert sorted(found) == sorted(lines)
-    assert found[:3] == lines[::step][:3]
+    mono = [tmp_path / "first.de", tmp_path / "second.de"]
+    for path in mono:
+        path.write_text("".join(f"{path.stem} {number}\n" for number in range(500)), "utf-8")
+    distillation = recipe.distillation.model_copy(update={"mono": tuple(map(str, mono))})
+    recipe = recipe.model_copy(update={"distillation": distillation})
+    corpora = synthetic_corpora(RunTeachers(recipe, tmp_path, torch.device("cpu")), data, tmp_path, [])
+    assert [corpus.name for corpus in corpora] == ["training text", "monolingual text"]
+    for corpus in corpora:
+        lines = [pair.source for pair in corpus.read()]
+        found = [pair.source for pair in corpus.pairs(len(lines))]
+        assert (found != lines) == is_sampled
+        assert sorted(found) == sorted(lines)
+    if is_sampled:
+        sample = [text.partition(" ") for text in found[:100]]
+        assert {(file, int(number) // 100) for file, _, number in sample} == {
+            (path.stem, part) for path in mono for part in range(5)
+        }
 
 
 @pytest.mark.usefixtures("no_card")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +29,8 @@ from dragoman.training.directory import read_made
 from dragoman.training.stage_teachers import RunTeachers
 from dragoman.training.stage_text import SIDES, file_pair
 
-PASSES = 16
-"""How often training text is read if the time is limited: each time, the teacher translates every 16th pair, beginning
-with another one. So if it cannot translate all, it translates pairs of all parts of the text, which is often sorted."""
+SORTED_PAIRS = 250_000
+"""How many pairs are in memory when text is read in a random order. Longer text is read several times."""
 
 
 OpenMaker = Callable[[], BlockMaker]
@@ -70,7 +72,8 @@ class SyntheticCorpus:
         open_maker: Opens the teacher that makes it.
         weight: How often each pair is seen in an epoch.
         tagged: Whether the sources are marked.
-        passes: How often the text is read, see `PASSES`.
+        seed: Chooses the random order in which the text is translated, so that what there is time for is a sample of
+            all its parts; None if all of it is translated, in the order of the text.
     """
 
     name: str
@@ -79,7 +82,7 @@ class SyntheticCorpus:
     open_maker: OpenMaker
     weight: float
     tagged: bool = False
-    passes: int = 1
+    seed: int | None = None
 
     @property
     def result(self) -> Synthesized | None:
@@ -112,7 +115,7 @@ class SyntheticCorpus:
             path.unlink(missing_ok=True)
         maker = self.open_maker()
         check()
-        made = write_synthetic(self.pairs(), maker, self.output, SIDES, meter, limit)
+        made = write_synthetic(self.pairs(count), maker, self.output, SIDES, meter, limit)
         made = replace(made, share=made.lines / count if count else 1.0)
         check()  # if this raises an error, the corpus stays incomplete
         write_json(self._facts, asdict(made))
@@ -123,10 +126,9 @@ class SyntheticCorpus:
             line.log(f"warning: the {self.name} has no effect, because the teacher translates none of it well enough")
         return made
 
-    def pairs(self) -> Iterator[Pair]:
-        """What it is made of, in the order in which it is translated."""
-        for first in range(self.passes):
-            yield from islice(self.read(), first, None, self.passes)
+    def pairs(self, count: int) -> Iterator[Pair]:
+        """What it is made of, about `count` pairs, in the order in which it is translated."""
+        return self.read() if self.seed is None else read_in_random_order(self.read, count, self.seed)
 
     @property
     def output(self) -> str:
@@ -172,7 +174,7 @@ def _back_translated(teachers: RunTeachers, directory: Path) -> Iterator[Synthet
         read = partial(_read_mono, back.mono, SIDES[1])
         opener = partial(teachers.open_backward, back.method, back.minimum_chrf)
         path = directory / "backtranslation"
-        yield SyntheticCorpus("monolingual text", path, read, opener, back.weight, back.tagged)
+        yield SyntheticCorpus("monolingual text", path, read, opener, back.weight, back.tagged, _seed(teachers.recipe))
 
 
 def _diversified(teachers: RunTeachers, data: Data, directory: Path) -> Iterator[SyntheticCorpus]:
@@ -184,21 +186,20 @@ def _diversified(teachers: RunTeachers, data: Data, directory: Path) -> Iterator
         for direction, opener in openers.items():
             name = f"{_training_text(data, number)}, {direction} teacher"
             path, read = directory / f"diversification-{direction}-{number}", partial(_read_pairs, corpus.corpus)
-            passes = _passes(teachers.recipe)
-            yield SyntheticCorpus(name, path, read, opener, weight * corpus.weight, passes=passes)
+            yield SyntheticCorpus(name, path, read, opener, weight * corpus.weight, seed=_seed(teachers.recipe))
 
 
 def _distilled(teachers: RunTeachers, data: Data, directory: Path) -> Iterator[SyntheticCorpus]:
     """Of the training text, and of text in the source language, by finished teachers."""
     if not teachers.recipe.distillation.teachers:
         return
-    opener, passes = teachers.open_given, _passes(teachers.recipe)
+    opener, seed = teachers.open_given, _seed(teachers.recipe)
     for number, corpus in _untagged(data):
         name, path = _training_text(data, number), directory / f"distillation-{number}"
-        yield SyntheticCorpus(name, path, partial(_read_pairs, corpus.corpus), opener, corpus.weight, passes=passes)
+        yield SyntheticCorpus(name, path, partial(_read_pairs, corpus.corpus), opener, corpus.weight, seed=seed)
     if mono := teachers.recipe.distillation.mono:
         read, path = partial(_read_mono, mono, SIDES[0]), directory / "distillation-mono"
-        yield SyntheticCorpus("monolingual text", path, read, opener, 1.0)
+        yield SyntheticCorpus("monolingual text", path, read, opener, 1.0, seed=seed)
 
 
 def _untagged(data: Data) -> list[tuple[int, WeightedCorpus]]:
@@ -206,8 +207,9 @@ def _untagged(data: Data) -> list[tuple[int, WeightedCorpus]]:
     return [(number, corpus) for number, corpus in enumerate(data.weighted) if not corpus.tagged]
 
 
-def _passes(recipe: Recipe) -> int:
-    return 1 if recipe.training.minutes is None else PASSES
+def _seed(recipe: Recipe) -> int | None:
+    """The seed of the order of the text if the time is limited."""
+    return None if recipe.training.minutes is None else recipe.training.seed
 
 
 def _training_text(data: Data, number: int) -> str:
@@ -235,6 +237,30 @@ def make_corpora(
         delete_unfinished(corpus.output)  # also what a process has left that was killed here
         if limit is not None:
             limit = max(0.0, limit - made.seconds)
+
+
+def read_in_random_order(read: Callable[[], Iterator[Pair]], count: int, seed: int) -> Iterator[Pair]:
+    """Read text in a random order, which depends only on the text and the seed.
+
+    The beginning of this order is a sample of the whole text, whatever its length. The order is that of a random key
+    of each pair, and only the pairs with the next keys, about `SORTED_PAIRS`, are in memory.
+
+    Args:
+        read: Reads the text from its start.
+        count: Its length in pairs, which decides how often it is read.
+        seed: Any number.
+    """
+    parts = math.ceil(count / SORTED_PAIRS)
+    for part in range(parts):
+        yield from _sort_part(read(), part, parts, seed)
+
+
+def _sort_part(pairs: Iterator[Pair], part: int, parts: int, seed: int) -> list[Pair]:
+    """The pairs whose random keys are in one of several equal intervals, in the order of the keys."""
+    key = random.Random(seed).random  # the only method with the same numbers in every Python version
+    keyed = ((key(), pair) for pair in pairs)
+    chosen = [each for each in keyed if int(each[0] * parts) == part]
+    return [pair for _, pair in sorted(chosen, key=itemgetter(0))]
 
 
 def _read_mono(files: Sequence[str], side: str) -> Iterator[Pair]:
