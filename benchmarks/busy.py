@@ -1,7 +1,7 @@
 """How fast training, translating and serving are while other programs compute.
 
 Each is measured alone and next to three other programs: a loop in Python (one thread), a product of matrices in torch
-(a thread for each core, with torch's own settings), and a second one of its own kind. A round measures all of them in
+(a thread for each core, with torch's own settings), and a second one of the same kind. A round measures all of them in
 turn, because the speed of machines changes. It shows medians, and their ratios to the speed alone.
 
     python benchmarks/busy.py runs/quickstart --corpus captions:test

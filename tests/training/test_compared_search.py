@@ -24,7 +24,7 @@ pytest.importorskip("ctranslate2")
 def row(run: Path, copies: int = 1) -> list[str]:
     """Engine, and megabytes on disk, of a bundle or of an ensemble of copies."""
     search = ComparedSearch.open(BundleEnsemble.load([str(run)] * copies, ("de", "en")))
-    search.translate(["Ein Hund."])
+    search.texts = search.translate(["Ein Hund."])
     engine, *_, size = search.columns(["A dog."], 1)[1:]
     return [engine, size]
 

@@ -10,7 +10,7 @@ from dragoman.system.cpu import Waiting
 from dragoman.training import speed_watch
 from dragoman.training.speed_watch import PERIOD, SlowPeriod, SpeedWatch
 
-ALONE, BESIDE, LIMITED = Waiting(0.01, None), Waiting(0.4, None), Waiting(0.3, 0.5)
+ALONE, BUSY, LIMITED = Waiting(0.01, None), Waiting(0.4, None), Waiting(0.3, 0.5)
 
 
 class FakeClock:
@@ -60,7 +60,7 @@ def test_one_long_step_is_a_period() -> None:
     ("waiting", "cause", "fix"),
     [
         (ALONE, "the cause is not known", "power-saving"),
-        (BESIDE, "because of other programs", "stop other programs"),
+        (BUSY, "because of other programs", "stop other programs"),
         (LIMITED, "its container may use only", "allow the container more cores"),
     ],
 )
@@ -77,6 +77,6 @@ def test_the_cause_is_what_the_process_waited_for(
 def test_waiting_for_a_processor_is_reported_whatever_the_speed(
     clock: type[FakeClock], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clock, "waiting", BESIDE)
+    monkeypatch.setattr(clock, "waiting", BUSY)
     (slow,) = minutes(SpeedWatch(), [5000])
     assert str(slow) == "training is slow: it waits for a processor 40% of the time, because of other programs"

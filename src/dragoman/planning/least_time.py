@@ -22,7 +22,7 @@ def refuse_short_stages(recipe: Recipe, machine: MachineSpeed) -> None:
     """Check that teachers and students have time for `LEAST_STEPS`, before anything is trained.
 
     Args:
-        recipe: A recipe with stages. A budget in steps or epochs is not checked: whoever sets it wants that.
+        recipe: A recipe with stages. A budget in steps or epochs is a deliberate choice, and not checked.
         machine: The speed of this machine.
 
     Raises:

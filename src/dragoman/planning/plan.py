@@ -164,7 +164,7 @@ def plan_recipe(
         log: Receives messages while text is checked.
         start_from: The bundle or run directory that the training starts from.
         overrides: ``SECTION.KEY=VALUE`` each, with which the bundle must agree; they can set the time, too.
-        limit: The time for everything, of which training gets what is left; instead of `minutes`.
+        limit: The time for everything, of which training gets the rest; instead of `minutes`.
 
     Raises:
         UserError: The text or the bundle cannot be used, for example because the bundle is of other languages.

@@ -13,7 +13,7 @@ LEAST_TRAINING = 0.6
 """The share of the time that training gets in any case, even if the command then takes longer."""
 
 END_SHARE, END_SECONDS, SENTENCE_SECONDS = 0.1, 4.0, 0.012
-"""What is kept for the end of a run: some seconds, and some milliseconds for each sentence that is translated, but at
+"""Time reserved for the end of a run: some seconds, and some milliseconds for each sentence that is translated, but at
 most this share of the time. The end translates as many sentences as the time allows."""
 
 PROBE = 24
@@ -73,9 +73,9 @@ class TimeLimit:
         """
         if len(items) <= PROBE:
             return list(items)
-        begun = self.clock()
+        started_at = self.clock()
         work(evenly_spaced(items, PROBE))
-        each = max(1e-9, (self.clock() - begun) / PROBE)
+        each = max(1e-9, (self.clock() - started_at) / PROBE)
         return evenly_spaced(items, max(PROBE, int(share * self.left / each)))
 
 

@@ -1,4 +1,4 @@
-"""Notices that training is slow: beside other programs, or in a container with too few cores."""
+"""Notices that training is slow, next to other programs or in a container with too few cores."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SlowPeriod:
 
     @property
     def cause(self) -> str:
-        """What slows training down, as far as the system tells."""
+        """What slows training down, as far as the system counts it."""
         if (self.waiting.container or 0.0) > NOTICED:
             return f"its container may use only {usable_cores()} of the processor cores"
         if (self.waiting.processor or 0.0) > NOTICED:

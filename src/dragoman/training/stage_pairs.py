@@ -242,7 +242,7 @@ def make_corpora(
 def read_in_random_order(read: Callable[[], Iterator[Pair]], count: int, seed: int) -> Iterator[Pair]:
     """Read text in a random order, which depends only on the text and the seed.
 
-    The beginning of this order is a sample of the whole text, whatever its length. The order is that of a random key
+    The beginning of this order is a sample of the whole text, of any length. The order is that of a random key
     of each pair, and only the pairs with the next keys, about `SORTED_PAIRS`, are in memory.
 
     Args:
