@@ -22,9 +22,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from _load import Load, distinct
@@ -106,13 +106,8 @@ def running(other: str) -> Iterator[None]:
 
 def at_once(measure: Callable[[], float], number: int) -> Speeds:
     """The speeds of several that run at the same time."""
-    speeds: Speeds = []
-    threads = [threading.Thread(target=lambda: speeds.append(measure())) for _ in range(number)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return speeds
+    with ThreadPoolExecutor(number) as pool:
+        return [each.result() for each in [pool.submit(measure) for _ in range(number)]]
 
 
 def train(options: argparse.Namespace, variables: dict[str, str]) -> float:
@@ -164,7 +159,7 @@ def translate(options: argparse.Namespace, source: Path, engine: str) -> float:
 
 def serve(options: argparse.Namespace, sentences: list[str], languages: tuple[str, str], port: int) -> float:
     """Sentences per second of a server with eight clients."""
-    with our_server(options.bundle, "auto", "int8", port) as server:
+    with our_server(options.bundle, "ctranslate2", "int8", port) as server:
         EIGHT_CLIENTS.run(server.url, distinct(sentences[:100]), languages, 2)
         return EIGHT_CLIENTS.run(server.url, distinct(sentences), languages, options.seconds).speed
 

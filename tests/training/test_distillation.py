@@ -56,10 +56,12 @@ def no_card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.training.run.compare_student", lambda *arguments: True)
 
 
-@pytest.fixture(autouse=True)
-def no_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def no_loops() -> Iterator[None]:
     """The speed of models that have learned nothing is measured, too, although they repeat words."""
-    monkeypatch.setattr("dragoman.training.student_card.count_repeats", lambda text: 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dragoman.training.student_card.count_repeats", lambda text: 1)
+        yield
 
 
 @pytest.fixture
