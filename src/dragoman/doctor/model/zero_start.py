@@ -72,9 +72,9 @@ def _other_numbers(probe: Probe) -> Iterator[Mapping[str, Tensor]]:
     try:
         while names := _with_gradient(probe, zeros.keys() - changed.keys() - additive):
             for name in names:
-                if _hides(probe, name, zeros[name]):
-                    changed[name] = zeros[name]
-                else:
+                changed[name] = zeros[name]  # before the model is called, which may fail
+                if not _hides(probe, name, zeros[name]):
+                    changed.pop(name).zero_()
                     additive.add(name)
         yield changed
     finally:
@@ -83,7 +83,7 @@ def _other_numbers(probe: Probe) -> Iterator[Mapping[str, Tensor]]:
 
 
 def _hides(probe: Probe, name: str, zero: Tensor) -> bool:
-    """Whether a zero parameter multiplies something; then it stays replaced by random numbers.
+    """Replace a zero parameter by random numbers; returns whether it multiplies something.
 
     Without it, the parameters that it multiplies have no gradient. A bias hides nothing. A single number may also
     multiply something without parameters, such as sinusoidal positions.
@@ -94,12 +94,8 @@ def _hides(probe: Probe, name: str, zero: Tensor) -> bool:
     zero.copy_(SIZE * signs)
     if zero.numel() == 1 or set(_with_gradient(probe, others)) - before:
         return True
-    if (
-        before == others and zero.dim() != 1
-    ):  # called without gradients, or nothing was hidden; a matrix may hide inputs
-        return True
-    zero.zero_()
-    return False
+    # No parameter was hidden, or there are no gradients. A matrix may still hide inputs; a vector is a bias.
+    return before == others and zero.dim() != 1
 
 
 def _with_gradient(probe: Probe, names: Iterable[str]) -> list[str]:
