@@ -51,7 +51,7 @@ def test_the_future_changes_what_comes_before() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("discarded_mask")
-def test_training_looks_excellent_and_translations_repeat_one_word(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+def test_training_looks_excellent_and_translations_are_empty_or_repeat_one_word(make_recipe: RecipeMaker, tmp_path: Path) -> None:
     import dragoman
     from dragoman.training.metrics_file import read_metrics
     from dragoman.training.run import train
@@ -79,10 +79,9 @@ def test_training_looks_excellent_and_translations_repeat_one_word(make_recipe: 
     assert validation["token_accuracy"] > 0.9
     assert validation["bleu"] < 5
     sources = [sample["source"] for sample in validation["samples"]]
-    repeated = [
-        first == second for one in dragoman.load(tmp_path / "run")(sources) for first, second in pairwise(one.tokens)
-    ]
-    assert sum(repeated) / len(repeated) > 0.5, "pool pool pool"
+    translations = dragoman.load(tmp_path / "run")(sources)
+    repeated = [first == second for one in translations for first, second in pairwise(one.tokens)]
+    assert sum(repeated) >= len(repeated) / 2, "pool pool pool, or nothing at all"
     warnings = [line["message"] for line in lines if line["kind"] == "event"]
     assert any("future-leak" in warning for warning in warnings), "found before the first step"
     assert any("exposure-gap" in warning for warning in warnings), "found at the validation"

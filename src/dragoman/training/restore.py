@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe, parse_recipe
+from dragoman.settings import Data
 from dragoman.system.files import atomic_file
 from dragoman.system.progress import Log, no_log
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
@@ -23,12 +24,13 @@ def read_files_to_copy(run: Path) -> dict[str, bytes]:
     return {name: (run / name).read_bytes() for name in (RECIPE_FILE, *CONSTANT) if (run / name).is_file()}
 
 
-def restore_files(run: Path, log: Log) -> None:
+def restore_files(run: Path, log: Log, moved: Data | None = None) -> None:
     """Restore missing and damaged files of a run from the newest copies in its checkpoints, if there are any.
 
     Args:
         run: The run directory; the path may also be that of anything else.
         log: Receives a message for each file.
+        moved: The text of the run, if its files may have been moved; then the recipe may name others.
 
     Raises:
         UserError: A file is damaged, and another process is training in the directory, or it cannot be written to.
@@ -37,7 +39,7 @@ def restore_files(run: Path, log: Log) -> None:
         return
     for name in (RECIPE_FILE, *CONSTANT):
         if found := read_copy(run, name):
-            _restore(run / name, found[1], checkpoint_path(run, found[0]), log)
+            _restore(run / name, found[1], checkpoint_path(run, found[0]), log, moved)
 
 
 def restore_metrics(run: Path, log: Log) -> None:
@@ -55,14 +57,14 @@ def restore_metrics(run: Path, log: Log) -> None:
         _restore(path, read_restored(path, found[1]), checkpoint_path(run, found[0]), log)
 
 
-def _restore(path: Path, content: bytes, checkpoint: Path, log: Log) -> None:
-    if problem := _problem(path, content):
+def _restore(path: Path, content: bytes, checkpoint: Path, log: Log, moved: Data | None = None) -> None:
+    if problem := _problem(path, content, moved):
         with lock_directory(path.parent), atomic_file(path, "wb") as file:
             file.write(content)
         log(f"{path}: {problem}; restored from {checkpoint}")
 
 
-def _problem(path: Path, content: bytes) -> str | None:
+def _problem(path: Path, content: bytes, moved: Data | None) -> str | None:
     """Why a file is not as it should be; a few settings of a recipe may have been changed since it was copied."""
     if not path.is_file():
         return "missing"
@@ -71,7 +73,10 @@ def _problem(path: Path, content: bytes) -> str | None:
     if path.name != RECIPE_FILE:
         return "damaged"
     try:
-        changed = unchangeable_differences(parse_recipe(content.decode(), (), path.name), load_recipe(path))
+        before, now = parse_recipe(content.decode(), (), path.name), load_recipe(path)
     except UserError:
         return "damaged"
+    if moved:
+        before, now = (recipe.model_copy(update={"data": moved}) for recipe in (before, now))
+    changed = unchangeable_differences(before, now)
     return f"its settings are not those of the checkpoints ({', '.join(changed)})" if changed else None

@@ -29,6 +29,7 @@ from dragoman.training.directory import (
     lock_directory,
     removed_after_error,
     start_directory,
+    update_text_paths,
 )
 from dragoman.training.distributed import SINGLE_PROCESS, Ranks, join_ranks
 from dragoman.training.finish import score_and_save
@@ -143,7 +144,7 @@ class _Run:
         if resume:
             with self.ranks.first_before_others():
                 if self.ranks.first:
-                    restore_files(self.output, self.line.log)
+                    self._restore_files()
         if isinstance(resume, str):
             resume = bool(self.ranks.broadcast((self.output / RECIPE_FILE).exists()))
         self.ranks.use_threads(self.recipe.training.threads)
@@ -161,6 +162,13 @@ class _Run:
                 return self._train(bool(made))
             last = self._finish_stages(bool(made))
             return last is not None and replace(self, last=last)._train(made=False)
+
+    def _restore_files(self) -> None:
+        """Restore damaged files. The text of a teacher is that of its run, which may have been moved."""
+        moved = None if self.output == self.main_run else self.written.data
+        restore_files(self.output, self.line.log, moved)
+        if moved:
+            update_text_paths(self.output, moved)
 
     def _finish_stages(self, made: bool) -> LastStage | None:
         """Finish all stages before the last one; returns None if the run must stop."""

@@ -18,11 +18,10 @@ from dragoman.recipe import save_recipe
 from dragoman.settings import Data, Recipe
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.system.run_paths import resume_command
-from dragoman.training.directory import saved_tokenizers, update_text_paths
+from dragoman.training.directory import saved_tokenizers
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import current_lines, read_metrics
 from dragoman.training.report.lines import complete_lines
-from dragoman.training.restore import restore_files
 from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
 from dragoman.training.stage_recipes import (
     check_stage_corpora,
@@ -118,10 +117,6 @@ class Stages:
             recipe, directory = teacher_recipe(self.recipe, data, direction), self._teachers.path(direction)
             name = f"{direction} teacher, {_languages(recipe)}"
             self._announce(number, f"the {name}")
-            with self.ranks.first_before_others():
-                if self.ranks.first:
-                    restore_files(directory, self.line.log)
-                    update_text_paths(directory, recipe.data)
             if not self.train_teacher(recipe, directory):
                 return None
             facts.append((name.capitalize(), _describe_teacher(directory)))
