@@ -25,7 +25,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.corpus.writers import write_corpus
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.planning.plan import Texts, plan_recipe
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 
 LANGUAGES = ("de", "en")
 OLD = ("tatoeba-de-en", "wmt-news-de-en", "europarl-20k-de-en")

@@ -19,9 +19,8 @@ from dragoman.planning.student import STUDENT_SIZES, StudentPlan, plan_student
 from dragoman.recipe import load_recipe
 from dragoman.settings import Distillation
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
-from dragoman.training.run import train
-from dragoman.training.student_card import compare_with_teachers
-from dragoman.training.teacher_comparison import MAX_PAIRS
+from dragoman.training.compare import MAX_PAIRS, compare_with_teachers
+from dragoman.training.run.run import train
 
 VARIANTS: dict[str, tuple[str, ...]] = {
     "chosen": (),

@@ -15,8 +15,8 @@ from dragoman.planning.subwords import measure_subwords
 from dragoman.planning.text_facts import collect_facts
 from dragoman.settings import WeightedCorpus
 from dragoman.system.progress import no_log
-from dragoman.training.batches import BatchStream
-from dragoman.training.progress import Progress
+from dragoman.training.loop.batches import BatchStream
+from dragoman.training.loop.progress import Progress
 
 
 def main() -> None:

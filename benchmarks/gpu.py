@@ -42,11 +42,11 @@ from dragoman.system.memory import keep_freed_memory
 from dragoman.system.progress import ProgressLine
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 from dragoman.text.words import WordRules, WordTokenizer
-from dragoman.training.log import RunLog
-from dragoman.training.metrics_file import MetricsFile
-from dragoman.training.run import train
-from dragoman.training.state import build_state
-from dragoman.training.trainer import Trainer
+from dragoman.training.loop.state import build_state
+from dragoman.training.loop.trainer import Trainer
+from dragoman.training.run.log import RunLog
+from dragoman.training.run.metrics_file import MetricsFile
+from dragoman.training.run.run import train
 from dragoman.translator import Translator
 
 RECIPES = Path(__file__).parent.parent / "recipes"

@@ -26,7 +26,7 @@ from dragoman.dataset.match_index import MatchIndex
 from dragoman.dataset.token_store import IdStore
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.planning.plan import Texts, plan_recipe
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 
 LANGUAGES = ("de", "en")
 BANDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01)

@@ -28,7 +28,7 @@ from dragoman.corpus.corpus import read_corpus
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.recipe import load_recipe
 from dragoman.system.files import read_json
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 
 DIVERSIFIED = ("diversification.weight=1",)
 VARIANTS: dict[str, tuple[str, ...]] = {

@@ -33,11 +33,11 @@ from dragoman.evaluation.evaluate import evaluate
 from dragoman.recipe import load_recipe
 from dragoman.settings import Recipe
 from dragoman.system.progress import ProgressLine
-from dragoman.training.log import RunLog
-from dragoman.training.metrics_file import MetricsFile
-from dragoman.training.run import train
-from dragoman.training.state import build_state
-from dragoman.training.trainer import Trainer
+from dragoman.training.loop.state import build_state
+from dragoman.training.loop.trainer import Trainer
+from dragoman.training.run.log import RunLog
+from dragoman.training.run.metrics_file import MetricsFile
+from dragoman.training.run.run import train
 from own_text import read, write_subset
 
 RECIPE = "recipe"

@@ -21,8 +21,8 @@ from pathlib import Path
 from dragoman.kernels import KERNELS, linear, projected_loss
 from dragoman.recipe import build_recipe
 from dragoman.system.memory import keep_freed_memory
-from dragoman.training import batch_loss
-from dragoman.training.run import train
+from dragoman.training.loop import batch_loss
+from dragoman.training.run.run import train
 from training import make_recipe
 
 

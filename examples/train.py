@@ -7,7 +7,7 @@ from pathlib import Path
 
 import dragoman
 from dragoman.recipe import build_recipe
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 
 DOCUMENT = {
     "name": "captions-en-de",

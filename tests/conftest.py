@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from dragoman.dataset.prepare import Dataset
     from dragoman.settings import Recipe
-    from dragoman.training.trainer import Trainer
+    from dragoman.training.loop.trainer import Trainer
     from dragoman.translator import Translator
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # set before torch is imported, also by the processes that tests start
@@ -137,7 +137,7 @@ def make_recipe(recipe_document: dict[str, Any]) -> RecipeMaker:
 @pytest.fixture(scope="session")
 def finished_run(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a finished run of the tiny recipe. Tests must not change it."""
-    from dragoman.training.run import train
+    from dragoman.training.run.run import train
 
     directory = tmp_path_factory.mktemp("runs") / "tiny"
     assert train(make_recipe(), directory)
@@ -280,10 +280,10 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Dataset, tmp_path: Path) ->
     import torch
 
     from dragoman.system.progress import ProgressLine
-    from dragoman.training.log import RunLog
-    from dragoman.training.metrics_file import MetricsFile
-    from dragoman.training.state import build_state
-    from dragoman.training.trainer import Trainer
+    from dragoman.training.loop.state import build_state
+    from dragoman.training.loop.trainer import Trainer
+    from dragoman.training.run.log import RunLog
+    from dragoman.training.run.metrics_file import MetricsFile
 
     made: list[Trainer] = []
 

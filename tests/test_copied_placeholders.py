@@ -67,7 +67,7 @@ def is_clean(text: str) -> bool:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that learned to copy in some seconds."""
     from dragoman.recipe import build_recipe
-    from dragoman.training.run import train
+    from dragoman.training.run.run import train
 
     directory = tmp_path_factory.mktemp("placeholders")
     for split, numbers in (("train", range(400)), ("validation", range(400, 420))):

@@ -23,11 +23,11 @@ from dragoman.explanation.alignment_choice import choose_rows
 from dragoman.serving.page.words import PrefixedSegment, WordTranslator
 from dragoman.system.progress import ProgressLine
 from dragoman.text.glossary import Glossary, Term
-from dragoman.training.distributed import SINGLE_PROCESS
-from dragoman.training.log import RunLog
-from dragoman.training.metrics_file import MetricsFile
-from dragoman.training.state import build_state, weights_of
-from dragoman.training.trainer import Trainer
+from dragoman.training.loop.distributed import SINGLE_PROCESS
+from dragoman.training.loop.state import build_state, weights_of
+from dragoman.training.loop.trainer import Trainer
+from dragoman.training.run.log import RunLog
+from dragoman.training.run.metrics_file import MetricsFile
 from dragoman.translator import Translator
 from strict_device import strict_device
 

@@ -13,10 +13,10 @@ from dragoman.dataset.pairs import read_pairs
 from dragoman.recipe import load_recipe
 from dragoman.settings import Recipe
 from dragoman.system.files import sha256
-from dragoman.training.describe import describe
-from dragoman.training.metrics_file import read_metrics
-from dragoman.training.run import train
-from dragoman.training.trainer import Trainer
+from dragoman.training.loop.trainer import Trainer
+from dragoman.training.run.describe import describe
+from dragoman.training.run.metrics_file import read_metrics
+from dragoman.training.run.run import train
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
 NAMES = [path.stem for path in RECIPES if path.stem != "own-data"]  # that one needs the user's corpora

@@ -15,7 +15,7 @@ from dragoman.corpus.synthetic.captions.generator import CaptionGenerator
 from dragoman.corpus.synthetic.captions.lexicon import Activity, Adjective, Noun, Place
 from dragoman.corpus.synthetic.captions.phrases import RejectedDraw
 from dragoman.recipe import load_recipe
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "dragoman"

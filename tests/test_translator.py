@@ -24,7 +24,7 @@ from dragoman.search.hypothesis import length_penalty
 from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.settings import Decoding
 from dragoman.text.translation import Translation
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dragoman.recipe import load_recipe
 from dragoman.system.memory import keep_freed_memory
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 
 
 def main(directory: Path, precision: str) -> None:

@@ -21,7 +21,7 @@ SETTINGS = [part for each in (*SMALL, "data.test=[]") for part in ("--set", each
 def small_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small comparison; the tiny teacher is too bad to pass the filter."""
     monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
-    monkeypatch.setattr("dragoman.training.teacher_comparison.MAX_PAIRS", 3)
+    monkeypatch.setattr("dragoman.training.compare.MAX_PAIRS", 3)
 
 
 def test_a_student_is_trained_translates_and_is_resumed(

@@ -18,7 +18,7 @@ from dragoman.dataset.prepare import Dataset, prepare, train_recipe_tokenizers
 from dragoman.errors import UserError
 from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker

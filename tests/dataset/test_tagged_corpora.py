@@ -15,8 +15,8 @@ from dragoman.doctor.data.cleaned_text import clean_data
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe
 from dragoman.system.progress import no_log
-from dragoman.training.batches import BatchStream
-from dragoman.training.progress import Progress
+from dragoman.training.loop.batches import BatchStream
+from dragoman.training.loop.progress import Progress
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe

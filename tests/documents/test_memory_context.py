@@ -17,7 +17,7 @@ from dragoman.dataset.match_index import COMPARED
 from dragoman.engines.fuzzy_memory import FuzzyMemory
 from dragoman.recipe import build_recipe
 from dragoman.text.match import Match
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 
 GROUPS = 1000
 WORDS = 12

@@ -22,7 +22,7 @@ from dragoman.engines.scoring import target_states
 from dragoman.errors import UserError
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 from dragoman.text.masked_text import reserved_ids
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 
 if TYPE_CHECKING:
     from conftest import Command, RecipeMaker

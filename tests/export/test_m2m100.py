@@ -26,7 +26,7 @@ from dragoman.export.run import export
 from dragoman.export.sample import Sample
 from dragoman.recipe import build_recipe
 from dragoman.text.multilingual import language_ids
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:

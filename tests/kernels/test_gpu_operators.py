@@ -29,8 +29,8 @@ from dragoman.search import beam, decode_single
 from dragoman.search.constraints import Constraints
 from dragoman.search.history import Continuations
 from dragoman.settings import Decoding, Model, Training
-from dragoman.training import batch_loss
-from dragoman.training.batch_loss import BatchLoss
+from dragoman.training.loop import batch_loss
+from dragoman.training.loop.batch_loss import BatchLoss
 
 META = torch.device("meta")
 SIZES: dict[str, Any] = {"d_model": 64, "heads": 2, "d_ff": 128, "dropout": 0.0, "max_length": 64}

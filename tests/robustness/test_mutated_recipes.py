@@ -15,7 +15,7 @@ from mutations import STRANGE, mutate_json
 from dragoman.recipe import build_recipe
 from dragoman.settings import Recipe
 from dragoman.system.files import write_text
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from dragoman.text.glossary import Glossary, Term
 from dragoman.text.term_matcher import TermMatcher
 from dragoman.text.translation import Translation
 from dragoman.text.word_forms import form_finder
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 from dragoman.translator import Translator
 
 NOUNS = {

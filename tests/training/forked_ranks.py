@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.cli import main
-from dragoman.training.distributed import VARIABLES
+from dragoman.training.loop.distributed import VARIABLES
 
 FORK_SERVER = get_context("forkserver")
-FORK_SERVER.set_forkserver_preload(["dragoman.training.run", "torch._dynamo"])
+FORK_SERVER.set_forkserver_preload(["dragoman.training.run.run", "torch._dynamo"])
 
 
 class ForkedRanks:

@@ -14,7 +14,7 @@ import traceback
 from pathlib import Path
 
 from dragoman.recipe import load_recipe
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 
 
 def die_at_operation(number: int, run: Path) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dragoman.synthesis import block
-from dragoman.training import stage_pairs, stages
-from dragoman.training.trainer import Trainer
+from dragoman.training.loop.trainer import Trainer
+from dragoman.training.stages import pairs, stages
 
 
 class Killed(BaseException):
@@ -31,6 +31,6 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, moment: int) -> None:
 
     killing(Trainer, "take_step")
     killing(block.PairBlock, "save")
-    killing(stage_pairs, "delete_unfinished")
+    killing(pairs, "delete_unfinished")
     killing(stages, "make_corpora")
     killing(stages, "final_recipe")

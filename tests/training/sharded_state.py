@@ -13,9 +13,9 @@ import torch
 
 from dragoman.dataset.prepare import prepare
 from dragoman.recipe import load_recipe
-from dragoman.training.checkpoint import OPTIMIZER, WEIGHTS, snapshot
-from dragoman.training.distributed import Ranks, join_ranks, local_tensor
-from dragoman.training.state import build_state, unsharded_model
+from dragoman.training.loop.distributed import Ranks, join_ranks, local_tensor
+from dragoman.training.loop.state import build_state, unsharded_model
+from dragoman.training.run.checkpoint import OPTIMIZER, WEIGHTS, snapshot
 
 
 def report(recipe_file: Path, ranks: Ranks) -> dict[str, int]:

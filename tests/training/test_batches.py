@@ -13,9 +13,9 @@ from dragoman.dataset.batch import Batch
 from dragoman.dataset.buckets import Plan, plan_epoch
 from dragoman.dataset.prepare import prepare
 from dragoman.system.progress import no_log
-from dragoman.training.batches import LONGER, BatchStream
-from dragoman.training.distributed import Ranks
-from dragoman.training.progress import Progress
+from dragoman.training.loop.batches import LONGER, BatchStream
+from dragoman.training.loop.distributed import Ranks
+from dragoman.training.loop.progress import Progress
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker, TrainerMaker
@@ -143,7 +143,7 @@ def test_the_plan_of_an_epoch_is_made_once(
         planned.append(arguments[4])
         return plan_epoch(*arguments)
 
-    monkeypatch.setattr("dragoman.training.batches.plan_epoch", plan)
+    monkeypatch.setattr("dragoman.training.loop.batches.plan_epoch", plan)
     stream = BatchStream(make_recipe(*AUGMENTED), prepared, Progress())
     while stream.epoch < 2:
         stream.next_step()

@@ -18,9 +18,13 @@ from dragoman.errors import UserError
 from dragoman.recipe import load_recipe
 from dragoman.system.files import sha256
 from dragoman.text.registry import tokenizers_digest
-from dragoman.training.averaging import average_weights
-from dragoman.training.checkpoint import (
+from dragoman.training.loop.distributed import SINGLE_PROCESS
+from dragoman.training.loop.progress import Progress
+from dragoman.training.loop.state import load_weights
+from dragoman.training.loop.trainer import Trainer
+from dragoman.training.run.checkpoint import (
     OtherVersionError,
+    average_weights,
     checkpoint_path,
     checkpoint_steps,
     find_intact,
@@ -31,11 +35,7 @@ from dragoman.training.checkpoint import (
     save_checkpoint,
     snapshot,
 )
-from dragoman.training.directory import start_directory
-from dragoman.training.distributed import SINGLE_PROCESS
-from dragoman.training.progress import Progress
-from dragoman.training.state import load_weights
-from dragoman.training.trainer import Trainer
+from dragoman.training.run.directory import start_directory
 
 if TYPE_CHECKING:
     from conftest import FileLimit, TrainerMaker

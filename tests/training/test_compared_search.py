@@ -15,8 +15,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.engines.choose import ENGINES
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
-from dragoman.training.compared_search import COLUMNS, ComparedSearch
-from dragoman.training.student_card import REPEATS, compare_with_teachers
+from dragoman.training.compare import COLUMNS, REPEATS, ComparedSearch, compare_with_teachers
 
 pytest.importorskip("ctranslate2")
 
@@ -62,8 +61,8 @@ def test_a_slow_comparison_is_not_repeated(
         return translate(self, sources)
 
     monkeypatch.setattr(ComparedSearch, "translate", counted)
-    monkeypatch.setattr("dragoman.training.student_card.MAX_SECONDS", seconds)
-    monkeypatch.setattr("dragoman.training.student_card.count_repeats", lambda text: 1)
+    monkeypatch.setattr("dragoman.training.compare.MAX_SECONDS", seconds)
+    monkeypatch.setattr("dragoman.training.compare.count_repeats", lambda text: 1)
     student = BundleEnsemble.load([str(finished_run)], ("de", "en"))
     compare_with_teachers(student, student, "a text", [Pair("Ein Hund.", "A dog.")])
     assert Counter(searches).most_common() == [(each, calls) for each in dict.fromkeys(searches)]

@@ -21,7 +21,7 @@ import pytest
 
 from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
-from dragoman.training.run import train
+from dragoman.training.run.run import train
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker

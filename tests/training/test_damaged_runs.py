@@ -19,9 +19,9 @@ from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.system.files import sha256
-from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
-from dragoman.training.run import train
-from dragoman.training.trainer import Trainer
+from dragoman.training.loop.trainer import Trainer
+from dragoman.training.run.checkpoint import checkpoint_path, checkpoint_steps
+from dragoman.training.run.run import train
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker

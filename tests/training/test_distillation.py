@@ -25,13 +25,12 @@ from dragoman.settings import FilePair, WeightedCorpus
 from dragoman.synthesis import block
 from dragoman.synthesis.identity import identify_bundle
 from dragoman.system.files import sha256
-from dragoman.training.directory import saved_tokenizers
-from dragoman.training.run import train
-from dragoman.training.stage_pairs import SyntheticCorpus, synthetic_corpora
-from dragoman.training.stage_recipes import check_stage_corpora
-from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.student_card import HEADING
-from dragoman.training.teacher_comparison import END_OF_SECTION, compare_student
+from dragoman.training.compare import END_OF_SECTION, HEADING, compare_student
+from dragoman.training.run.directory import saved_tokenizers
+from dragoman.training.run.run import train
+from dragoman.training.stages.pairs import SyntheticCorpus, synthetic_corpora
+from dragoman.training.stages.recipes import check_stage_corpora
+from dragoman.training.stages.teachers import RunTeachers
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe
@@ -45,7 +44,7 @@ def small_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(block, "BLOCK", 10)
         patch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
-        patch.setattr("dragoman.training.teacher_comparison.MAX_PAIRS", 5)
+        patch.setattr("dragoman.training.compare.MAX_PAIRS", 5)
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 
@@ -53,14 +52,14 @@ def small_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture
 def no_card(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests of significance take seconds."""
-    monkeypatch.setattr("dragoman.training.run.compare_student", lambda *arguments: True)
+    monkeypatch.setattr("dragoman.training.run.run.compare_student", lambda *arguments: True)
 
 
 @pytest.fixture(autouse=True, scope="module")
 def no_loops() -> Iterator[None]:
     """The speed of models that have learned nothing is measured, too, although they repeat words."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dragoman.training.student_card.count_repeats", lambda text: 1)
+        patch.setattr("dragoman.training.compare.count_repeats", lambda text: 1)
         yield
 
 
@@ -153,7 +152,7 @@ def make_uncompared(make_student: MakeStudent, tmp_path: Path, monkeypatch: pyte
     def make(**settings: Any) -> tuple[Path, Recipe]:
         run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1", **settings)
         with monkeypatch.context() as patch:
-            patch.setattr("dragoman.training.teacher_comparison.compare_with_teachers", interrupt)
+            patch.setattr("dragoman.training.compare.compare_with_teachers", interrupt)
             assert not train(recipe, run)
         return run, recipe
 
@@ -173,7 +172,7 @@ def test_a_student_whose_comparison_is_interrupted_is_complete_and_compared_late
     run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1", test)
     card, report, bundle = run / "bundle" / "README.md", run / "report.html", run / "bundle" / "bundle.json"
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.training.teacher_comparison.compare_with_teachers", interrupt)
+        patch.setattr("dragoman.training.compare.compare_with_teachers", interrupt)
         assert not train(recipe, run)
         assert "to compare the student with its teacher later, run: " in capsys.readouterr().err
         made = bundle.stat().st_mtime_ns
@@ -238,7 +237,7 @@ def test_a_run_ends_well_without_its_teacher_and_compares_once_it_is_back(
     teacher, run = shutil.copytree(finished_run, tmp_path / "teacher"), tmp_path / "run"
     recipe = make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)])
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.training.run.score_and_save", interrupt)
+        patch.setattr("dragoman.training.run.run.score_and_save", interrupt)
         assert not train(recipe, run)
     moved, card = teacher.rename(tmp_path / "moved"), run / "bundle" / "README.md"
     for expected in ("comparing with the teacher", "this run is finished"):
@@ -273,7 +272,7 @@ def test_a_teacher_that_is_replaced_during_the_training_is_not_compared(
         replace_weights(teacher)
         return compare_student(*arguments)
 
-    monkeypatch.setattr("dragoman.training.run.compare_student", replace_teacher)
+    monkeypatch.setattr("dragoman.training.run.run.compare_student", replace_teacher)
     assert train(make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)]), run)
     assert "not compared with the teacher: " in capsys.readouterr().err
     assert "changed since the run was started" in (run / "bundle" / "README.md").read_text("utf-8")

@@ -22,10 +22,10 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dragoman.recipe import save_recipe
 from dragoman.system.cpu import usable_cores
-from dragoman.training.checkpoint import checkpoint_steps
-from dragoman.training.distributed import SINGLE_PROCESS, Ranks, wrap_distributed
-from dragoman.training.metrics_file import read_metrics
-from dragoman.training.run import train
+from dragoman.training.loop.distributed import SINGLE_PROCESS, Ranks, wrap_distributed
+from dragoman.training.run.checkpoint import checkpoint_steps
+from dragoman.training.run.metrics_file import read_metrics
+from dragoman.training.run.run import train
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker

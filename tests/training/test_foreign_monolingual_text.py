@@ -13,7 +13,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.doctor.input.source_language import OTHER_LANGUAGE
 from dragoman.synthesis.block import PairBlock
 from dragoman.system.progress import ProgressLine
-from dragoman.training.stage_pairs import SyntheticCorpus
+from dragoman.training.stages.pairs import SyntheticCorpus
 
 
 class ForeignText:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.training.state import build_state
+from dragoman.training.loop.state import build_state
 
 
 @pytest.mark.parametrize(

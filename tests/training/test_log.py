@@ -4,8 +4,8 @@ from contextlib import closing
 from pathlib import Path
 
 from dragoman.system.progress import ProgressLine, format_seconds
-from dragoman.training.log import RunLog
-from dragoman.training.metrics_file import MetricsFile
+from dragoman.training.run.log import RunLog
+from dragoman.training.run.metrics_file import MetricsFile
 
 
 class ShownLine(ProgressLine):

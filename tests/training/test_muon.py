@@ -13,8 +13,8 @@ from dragoman.errors import UserError
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Model, Training
-from dragoman.training.muon import BLOCK_ROWS, UPDATE_SIZE, Muon, orthogonalize
-from dragoman.training.state import build_optimizer
+from dragoman.training.loop.optimizers import BLOCK_ROWS, UPDATE_SIZE, Muon, orthogonalize
+from dragoman.training.loop.state import build_optimizer
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker

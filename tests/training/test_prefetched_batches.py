@@ -13,12 +13,12 @@ import torch
 from dragoman.dataset.batch import Batch, make_batch, take_rows
 from dragoman.kernels import accelerate, supports_unpadded
 from dragoman.model.build import build_model
-from dragoman.training import batches
-from dragoman.training.batch_loss import BatchLoss
-from dragoman.training.batches import STEPS_AHEAD, BatchStream
-from dragoman.training.distributed import SINGLE_PROCESS, Ranks
-from dragoman.training.progress import Progress
-from dragoman.training.trainer import Trainer
+from dragoman.training.loop import batches
+from dragoman.training.loop.batch_loss import BatchLoss
+from dragoman.training.loop.batches import STEPS_AHEAD, BatchStream
+from dragoman.training.loop.distributed import SINGLE_PROCESS, Ranks
+from dragoman.training.loop.progress import Progress
+from dragoman.training.loop.trainer import Trainer
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker, TrainerMaker

@@ -8,9 +8,9 @@ import pytest
 import torch
 from tiny_models import tiny_model
 
-from dragoman.training.checkpoint import load_checkpoint, save_checkpoint, snapshot
-from dragoman.training.distributed import SINGLE_PROCESS
-from dragoman.training.random_state import random_state, set_random_state
+from dragoman.training.loop.distributed import SINGLE_PROCESS
+from dragoman.training.loop.state import random_state, set_random_state
+from dragoman.training.run.checkpoint import load_checkpoint, save_checkpoint, snapshot
 
 if TYPE_CHECKING:
     from conftest import TrainerMaker

@@ -31,13 +31,13 @@ from dragoman.model.transformer import Transformer
 from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
 from dragoman.text.registry import save_tokenizers
-from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
-from dragoman.training.directory import _digest_of_text, check_directory, check_place, lock_directory
-from dragoman.training.gradients import GradientComputer
-from dragoman.training.metrics_file import read_metrics
-from dragoman.training.run import train
-from dragoman.training.stop import StopRequested
-from dragoman.training.validator import Validator
+from dragoman.training.loop.gradients import GradientComputer
+from dragoman.training.loop.stop import StopRequested
+from dragoman.training.loop.validator import Validator
+from dragoman.training.run.checkpoint import checkpoint_path, checkpoint_steps
+from dragoman.training.run.directory import _digest_of_text, check_directory, check_place, lock_directory
+from dragoman.training.run.metrics_file import read_metrics
+from dragoman.training.run.run import train
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def test_the_end_is_interrupted_and_repeated(
 
     run = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(f"dragoman.training.finish.{part}", interrupted)
+        patch.setattr(f"dragoman.training.run.finish.{part}", interrupted)
         assert not train(make_recipe(), run)
     assert not (run / "bundle").exists()
     assert train(make_recipe(), run, resume=True)
@@ -232,7 +232,7 @@ def test_a_run_directory_deleted_at_the_end_is_not_created_again(
     make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
-    monkeypatch.setattr("dragoman.training.finish.calibrate", lambda *_: shutil.rmtree(run))
+    monkeypatch.setattr("dragoman.training.run.finish.calibrate", lambda *_: shutil.rmtree(run))
     with pytest.raises(UserError, match="run: the run directory was deleted"):
         train(make_recipe("training.steps=5"), run)
     assert not run.exists()
@@ -397,12 +397,12 @@ def test_a_signal_after_the_last_result_is_too_late(
         report.write_bytes(content)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dragoman.training.run._Run.train", interrupt)
+    monkeypatch.setattr("dragoman.training.run.run._Run.train", interrupt)
     for _ in range(2):  # this call finishes nothing; first, the run has all results, and then not
         with pytest.raises(KeyboardInterrupt):
             train(make_recipe(), tmp_path / "run", resume=True)
         report.unlink(missing_ok=True)
-    monkeypatch.setattr("dragoman.training.run._Run.train", finish_and_interrupt)
+    monkeypatch.setattr("dragoman.training.run.run._Run.train", finish_and_interrupt)
     assert train(make_recipe(), tmp_path / "run", resume=True)
 
 

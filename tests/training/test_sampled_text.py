@@ -15,8 +15,8 @@ from dragoman.corpus.pair import Pair
 from dragoman.synthesis import block
 from dragoman.synthesis.block import PairBlock
 from dragoman.system.progress import ProgressLine
-from dragoman.training import stage_pairs
-from dragoman.training.stage_pairs import SyntheticCorpus, read_in_random_order
+from dragoman.training.stages import pairs
+from dragoman.training.stages.pairs import SyntheticCorpus, read_in_random_order
 
 LINES = 2000
 
@@ -94,7 +94,7 @@ def test_text_without_a_limit_is_translated_in_its_order(tmp_path: Path, monkeyp
 def test_the_order_does_not_depend_on_the_memory(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = list(read_in_random_order(lambda: read(count), count, seed=1))
     assert sorted(whole) == sorted(read(count))
-    monkeypatch.setattr(stage_pairs, "SORTED_PAIRS", 70)
+    monkeypatch.setattr(pairs, "SORTED_PAIRS", 70)
     assert list(read_in_random_order(lambda: read(count), count, seed=1)) == whole
 
 
@@ -110,5 +110,5 @@ def test_long_text_is_not_in_memory_as_a_whole(monkeypatch: pytest.MonkeyPatch) 
         return most
 
     whole = peak()
-    monkeypatch.setattr(stage_pairs, "SORTED_PAIRS", 2 * LINES)
+    monkeypatch.setattr(pairs, "SORTED_PAIRS", 2 * LINES)
     assert peak() < whole / 7

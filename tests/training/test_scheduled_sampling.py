@@ -12,8 +12,8 @@ from dragoman.kernels import accelerate
 from dragoman.model.positions import Positions
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
-from dragoman.training.batch_loss import BatchLoss
-from dragoman.training.scheduled_sampling import (
+from dragoman.training.loop.batch_loss import BatchLoss
+from dragoman.training.loop.scheduled_sampling import (
     SAMPLED,
     draw_teacher_forcing,
     stepwise,

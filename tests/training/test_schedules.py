@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dragoman.settings import Training
-from dragoman.training.schedules import SCHEDULES, learning_rate
-from dragoman.training.trainer import HIGHEST_PEAK, LOWEST_PEAK
+from dragoman.training.loop.schedules import SCHEDULES, learning_rate
+from dragoman.training.loop.trainer import HIGHEST_PEAK, LOWEST_PEAK
 
 KINDS = Training.model_json_schema()["properties"]["schedule"]["enum"]
 PEAK, WARMUP, STEPS, D_MODEL = 0.02, 100, 1000, 64

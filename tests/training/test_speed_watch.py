@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from dragoman.system.cpu import Waiting
-from dragoman.training import speed_watch
-from dragoman.training.speed_watch import PERIOD, SlowPeriod, SpeedWatch
+from dragoman.training.loop import speed_watch
+from dragoman.training.loop.speed_watch import PERIOD, SlowPeriod, SpeedWatch
 
 ALONE, BUSY, LIMITED = Waiting(0.01, None), Waiting(0.4, None), Waiting(0.3, 0.5)
 

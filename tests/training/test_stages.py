@@ -26,12 +26,12 @@ from dragoman.synthesis import block
 from dragoman.synthesis.block import PairBlock
 from dragoman.system.files import sha256
 from dragoman.system.progress import ProgressLine
-from dragoman.training import stages
-from dragoman.training.run import train
-from dragoman.training.stage_pairs import OtherThanHeldOut, make_corpora, synthetic_corpora
-from dragoman.training.stage_recipes import check_stage_corpora, final_recipe, needed_teachers, teacher_recipe
-from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.stage_text import collect_text
+from dragoman.training.run.run import train
+from dragoman.training.stages import stages
+from dragoman.training.stages.pairs import OtherThanHeldOut, make_corpora, synthetic_corpora
+from dragoman.training.stages.recipes import check_stage_corpora, final_recipe, needed_teachers, teacher_recipe
+from dragoman.training.stages.teachers import RunTeachers
+from dragoman.training.stages.text import collect_text
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -177,7 +177,7 @@ def test_a_stop_while_a_report_is_written_ends_the_run_after_a_teacher_only(
         return "the report</html>"
 
     recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
-    monkeypatch.setattr("dragoman.training.run.render_report", interrupt)
+    monkeypatch.setattr("dragoman.training.run.run.render_report", interrupt)
     assert not train(recipe, run)
     assert f"stopped between two stages; continue with: dragoman train {run}/recipe.toml" in capsys.readouterr().err
     assert (run / "teachers/backward/report.html").read_text("utf-8") == "the report</html>"
@@ -193,7 +193,7 @@ def test_an_interruption_between_two_stages_says_how_to_continue(
 
     recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.training.stages._describe_teacher", interrupt)
+        patch.setattr("dragoman.training.stages.stages._describe_teacher", interrupt)
         with pytest.raises(KeyboardInterrupt):
             train(recipe, run)
     assert f"stopped; continue with: dragoman train {run}/recipe.toml" in capsys.readouterr().err
@@ -211,12 +211,14 @@ def test_text_that_changes_while_teachers_are_trained_is_refused(
         mono.write_text("Another sentence.\n", "utf-8")
         return "the scores"
 
-    monkeypatch.setattr("dragoman.training.stages._describe_teacher", change)  # called after a teacher is trained
+    monkeypatch.setattr(
+        "dragoman.training.stages.stages._describe_teacher", change
+    )  # called after a teacher is trained
     with pytest.raises(UserError, match=r"mono\.en: changed since the run was started"):
         train(recipe, run)
     assert not (run / "synthetic").exists()
     mono.write_bytes(original)
-    monkeypatch.setattr("dragoman.training.stages._describe_teacher", lambda *arguments: "the scores")
+    monkeypatch.setattr("dragoman.training.stages.stages._describe_teacher", lambda *arguments: "the scores")
     assert train(recipe, run, resume=True)
 
 

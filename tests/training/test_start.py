@@ -18,10 +18,10 @@ from dragoman.dataset.prepare import prepare
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.system.files import sha256
-from dragoman.training import run_data
-from dragoman.training.metrics_file import read_metrics
-from dragoman.training.run import train
-from dragoman.training.trainer import Trainer
+from dragoman.training.loop.trainer import Trainer
+from dragoman.training.run import run_data
+from dragoman.training.run.metrics_file import read_metrics
+from dragoman.training.run.run import train
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker

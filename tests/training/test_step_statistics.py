@@ -10,8 +10,8 @@ import torch
 
 from dragoman.dataset.batch import Batch, make_batch
 from dragoman.dataset.prepare import Dataset
-from dragoman.training.distributed import SINGLE_PROCESS
-from dragoman.training.step_statistics import StepStatistics
+from dragoman.training.loop.distributed import SINGLE_PROCESS
+from dragoman.training.loop.trainer import StepStatistics
 
 
 def batch_of(prepared: Dataset, *indices: int) -> Batch:

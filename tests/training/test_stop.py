@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dragoman.recipe import save_recipe
-from dragoman.training.checkpoint import checkpoint_steps
-from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
+from dragoman.training.loop.stop import StopFlag, StopRequested, stop_on_signals
+from dragoman.training.run.checkpoint import checkpoint_steps
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker

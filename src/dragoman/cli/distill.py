@@ -60,7 +60,7 @@ def distill(
     from dragoman.settings import Distillation
     from dragoman.system.memory import keep_freed_memory
     from dragoman.system.time_limit import TimeLimit
-    from dragoman.training.run import train
+    from dragoman.training.run.run import train
 
     if round_trip and not mono:
         raise UserError("--round-trip only chooses translations of --mono; add --mono, or remove --round-trip")
@@ -88,9 +88,9 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     from dragoman.planning.student import STUDENT_SIZES, plan_student
     from dragoman.recipe import load_recipe
     from dragoman.system.run_paths import resume_command
-    from dragoman.training.directory import check_directory
-    from dragoman.training.distributed import refuse_several_processes
-    from dragoman.training.restore import restore_files
+    from dragoman.training.loop.distributed import refuse_several_processes
+    from dragoman.training.run.directory import check_directory
+    from dragoman.training.run.restore import restore_files
 
     if resume:
         restore_files(run, print_to_stderr)

@@ -28,7 +28,7 @@ def info(
 
     Example: dragoman info recipes/multi30k-de-en.toml --json
     """
-    from dragoman.training.describe import describe
+    from dragoman.training.run.describe import describe
 
     about = describe(path, overrides or [], data_dir)
     if as_json:

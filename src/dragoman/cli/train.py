@@ -68,7 +68,7 @@ def quickstart(
     """
     from dragoman.recipe import load_recipe
     from dragoman.system.memory import keep_freed_memory
-    from dragoman.training.run import train
+    from dragoman.training.run.run import train
 
     keep_freed_memory()
     recipe = load_recipe(Path("quickstart"))
@@ -139,8 +139,8 @@ def train(
     from dragoman.planning.least_time import refuse_short_stages
     from dragoman.system.memory import keep_freed_memory
     from dragoman.system.time_limit import TimeLimit
-    from dragoman.training.run import Resume, train
-    from dragoman.training.stage_recipes import has_stages
+    from dragoman.training.run.run import Resume, train
+    from dragoman.training.stages.recipes import has_stages
 
     keep_freed_memory()
     limit = None if minutes is None else TimeLimit.start(minutes)
@@ -171,9 +171,9 @@ def _find_recipe(
         resume: To take the recipe of a run; it was chosen when the run was started. "auto": if there is one.
     """
     from dragoman.recipe import builtin_recipes, load_recipe
-    from dragoman.training.directory import check_directory
-    from dragoman.training.distributed import refuse_several_processes
-    from dragoman.training.restore import restore_files
+    from dragoman.training.loop.distributed import refuse_several_processes
+    from dragoman.training.run.directory import check_directory
+    from dragoman.training.run.restore import restore_files
 
     refuse_two_budgets(files.minutes, overrides)
     first = files.train[0]

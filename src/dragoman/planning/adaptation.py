@@ -22,7 +22,7 @@ from dragoman.planning.choose import (
 from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Recipe, Settings
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.start import start_in_direction
+from dragoman.training.run.start import start_in_direction
 
 MAX_WARMUP = 100  # steps
 START_SHARE = 0.45  # of the initial weights in the final ones

@@ -8,7 +8,7 @@ from dragoman.errors import UserError
 from dragoman.planning.expect import count_parameters, describe_minutes
 from dragoman.planning.speed import R_DROP_COST, MachineSpeed
 from dragoman.settings import Recipe
-from dragoman.training.stage_recipes import needed_teachers
+from dragoman.training.stages.recipes import needed_teachers
 
 LEAST_STEPS = 400
 """Steps below which translations are useless: 40,000 pairs of tatoeba reached a BLEU of 2.7 in 167 steps, and 12.6 in

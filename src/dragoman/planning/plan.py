@@ -35,7 +35,7 @@ from dragoman.settings import CorpusReference, Data, Model, Recipe, WeightedCorp
 from dragoman.system.progress import Log, no_log
 from dragoman.system.time_limit import TimeLimit
 from dragoman.training.report.verdict import FEW_EPOCHS
-from dragoman.training.start import check_start_fits, check_start_languages
+from dragoman.training.run.start import check_start_fits, check_start_languages
 
 ADAPTED = "-adapted"
 """The end of the name of a recipe that starts from a bundle, whose run is often called like the languages."""

@@ -13,7 +13,7 @@ from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Text
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.start_weights import rows_of_tokens
+from dragoman.training.loop.initial_weights import rows_of_tokens
 
 
 def measure_subwords(

@@ -18,7 +18,7 @@ from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capita
 from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.errors import UserError
 from dragoman.text.language_profile import words_of
-from dragoman.training.finish import describe_training_text
+from dragoman.training.run.finish import describe_training_text
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:

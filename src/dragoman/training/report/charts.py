@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 from markupsafe import Markup
 
-from dragoman.training.metrics_file import Metrics
 from dragoman.training.report.svg import Series, draw_svg
+from dragoman.training.run.metrics_file import Metrics
 
 
 class Curve(NamedTuple):

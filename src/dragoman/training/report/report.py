@@ -11,11 +11,11 @@ import tomli_w
 
 from dragoman.settings import Recipe
 from dragoman.system.templates import template_environment
-from dragoman.training.metrics_file import Metrics, current_lines
 from dragoman.training.report.charts import draw_charts
 from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.usage import usages
 from dragoman.training.report.verdict import compared_texts, judge_run
+from dragoman.training.run.metrics_file import Metrics, current_lines
 
 VERSIONS = 8  # maximum number of translations shown for one sentence
 

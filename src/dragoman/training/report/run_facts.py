@@ -12,7 +12,7 @@ from dragoman.errors import counted
 from dragoman.model.transformer import parameter_counts
 from dragoman.system.progress import format_seconds
 from dragoman.system.version import __version__
-from dragoman.training.trainer import Trainer
+from dragoman.training.loop.trainer import Trainer
 
 
 def run_facts(

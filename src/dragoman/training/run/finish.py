@@ -27,13 +27,13 @@ from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
 from dragoman.system.time_limit import TimeLimit
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.checkpoint import deployed_weights, find_intact
-from dragoman.training.results import remove_damaged_bundle
-from dragoman.training.run_data import RunData
-from dragoman.training.start_comparison import compare_with_start
-from dragoman.training.start_weights import mix_start_weights
-from dragoman.training.state import load_weights
-from dragoman.training.trainer import SAMPLES, Trainer
+from dragoman.training.loop.initial_weights import mix_start_weights
+from dragoman.training.loop.state import load_weights
+from dragoman.training.loop.trainer import SAMPLES, Trainer
+from dragoman.training.run.checkpoint import deployed_weights, find_intact
+from dragoman.training.run.results import remove_damaged_bundle
+from dragoman.training.run.run_data import RunData
+from dragoman.training.run.start_comparison import compare_with_start
 from dragoman.translator import Translator
 
 SAMPLED_PAIRS = 10_000

@@ -10,10 +10,10 @@ from dragoman.settings import Data
 from dragoman.system.files import atomic_file
 from dragoman.system.progress import Log, no_log
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
-from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps, find_intact, read_copy
-from dragoman.training.directory import PAIRS_FILE, RECIPE_FILE, lock_directory, unchangeable_differences
-from dragoman.training.metrics_file import METRICS_FILE, read_restored
-from dragoman.training.start import SOURCES_FILE, START_FILE
+from dragoman.training.run.checkpoint import checkpoint_path, checkpoint_steps, find_intact, read_copy
+from dragoman.training.run.directory import PAIRS_FILE, RECIPE_FILE, lock_directory, unchangeable_differences
+from dragoman.training.run.metrics_file import METRICS_FILE, read_restored
+from dragoman.training.run.start import SOURCES_FILE, START_FILE
 
 CONSTANT = (SOURCE_FILE, TARGET_FILE, PAIRS_FILE, START_FILE, SOURCES_FILE)
 """Files that do not change after the start of a run."""

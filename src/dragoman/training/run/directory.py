@@ -23,8 +23,8 @@ from dragoman.system.files import read_json, read_json_with, write_json
 from dragoman.system.leftovers import follow_links, is_leftover, remove_leftovers
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers, tokenizers_digest
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.checkpoint import refuse_other_tokenizers
-from dragoman.training.stage_recipes import has_stages
+from dragoman.training.run.checkpoint import refuse_other_tokenizers
+from dragoman.training.stages.recipes import has_stages
 
 Made = TypeVar("Made")
 

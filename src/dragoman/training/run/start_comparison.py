@@ -17,7 +17,7 @@ from dragoman.errors import UserError, counted
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.settings import Recipe
 from dragoman.system.progress import Log
-from dragoman.training.trainer import Trainer
+from dragoman.training.loop.trainer import Trainer
 from dragoman.translator import Translator
 
 VALIDATION = "validation"

@@ -14,8 +14,8 @@ from dragoman.settings import Recipe
 from dragoman.system.files import sha256, write_json
 from dragoman.system.progress import Log
 from dragoman.system.run_paths import NoBundleError
-from dragoman.training.checkpoint import checkpoint_steps
-from dragoman.training.directory import read_digests, saved_tokenizers
+from dragoman.training.run.checkpoint import checkpoint_steps
+from dragoman.training.run.directory import read_digests, saved_tokenizers
 
 START_FILE = "start.json"
 """The digest of the bundle that the run was started from."""

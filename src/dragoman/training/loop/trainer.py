@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict
@@ -16,25 +17,37 @@ from dragoman.dataset.batch import Batch
 from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.evaluate import Report
+from dragoman.evaluation.metrics import perplexity
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.settings import Recipe
 from dragoman.system.device import compute_dtype
-from dragoman.training.averaging import average_weights
-from dragoman.training.batches import BatchStream
-from dragoman.training.budget import Budget, Stopwatch
-from dragoman.training.checkpoint import AVERAGE, checkpoint_steps, prune, save_checkpoint, snapshot
-from dragoman.training.distributed import SINGLE_PROCESS, Ranks, full_tensor, local_tensor
-from dragoman.training.gradients import GradientComputer
-from dragoman.training.log import LogPosition, RunLog
-from dragoman.training.metrics_file import METRICS_FILE
-from dragoman.training.random_state import random_state, set_random_state
-from dragoman.training.scheduled_sampling import draw_teacher_forcing
-from dragoman.training.schedules import learning_rate
-from dragoman.training.speed_watch import SpeedWatch
-from dragoman.training.state import TrainingState, load_weights, unsharded_model, update_moving_average
-from dragoman.training.step_statistics import StepStatistics
-from dragoman.training.stop import StopFlag, StopRequested
-from dragoman.training.validator import Validator
+from dragoman.training.loop.batches import BatchStream
+from dragoman.training.loop.budget import Budget, Stopwatch
+from dragoman.training.loop.distributed import SINGLE_PROCESS, Ranks, full_tensor, local_tensor
+from dragoman.training.loop.gradients import GradientComputer, Losses
+from dragoman.training.loop.scheduled_sampling import draw_teacher_forcing
+from dragoman.training.loop.schedules import learning_rate
+from dragoman.training.loop.speed_watch import SpeedWatch
+from dragoman.training.loop.state import (
+    TrainingState,
+    load_weights,
+    random_state,
+    set_random_state,
+    unsharded_model,
+    update_moving_average,
+)
+from dragoman.training.loop.stop import StopFlag, StopRequested
+from dragoman.training.loop.validator import Validator
+from dragoman.training.run.checkpoint import (
+    AVERAGE,
+    average_weights,
+    checkpoint_steps,
+    prune,
+    save_checkpoint,
+    snapshot,
+)
+from dragoman.training.run.log import LogPosition, RunLog
+from dragoman.training.run.metrics_file import METRICS_FILE
 
 LOWEST_PEAK, HIGHEST_PEAK = 1e-5, 1e-1
 """Usual learning rates after the warm-up."""
@@ -274,3 +287,43 @@ class Trainer:
 def all_finite(*values: Tensor) -> bool:
     """Whether no value is NaN or infinite; waits for a GPU once."""
     return bool(torch.stack([value.isfinite().all() for value in values]).all())
+
+
+class StepStatistics:
+    """Sums over training steps. Losses stay tensors, so that a GPU does not have to be synchronized at each step."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.losses: list[Tensor] = []  # of each step: with and without label smoothing, (2,)
+        self.target_tokens = self.tokens = self.padded_tokens = 0
+        self.gradient_norm, self.learning_rate = torch.zeros(()), 0.0  # of the last step
+
+    def add(self, losses: Losses, gradient_norm: Tensor, learning_rate: float) -> None:
+        """Add a step.
+
+        Args:
+            losses: Its microbatches and the sums of their losses.
+            gradient_norm: Before clipping.
+            learning_rate: Of this step.
+        """
+        self.gradient_norm, self.learning_rate = gradient_norm, learning_rate
+        for batch, sums in losses:
+            self.losses.append(sums)
+            for group in batch:
+                self.target_tokens += group.target_tokens
+                self.tokens += group.source_tokens + group.target_tokens
+                self.padded_tokens += group.padded_tokens
+
+    def summary(self, ranks: Ranks) -> dict[str, float]:
+        """Means over all steps and ranks, by their keys in metrics.jsonl."""
+        losses: list[float] = torch.stack(self.losses).cpu().double().sum(0).tolist()
+        counts = self.target_tokens, self.tokens, self.padded_tokens
+        loss, nll, target_tokens, tokens, padded_tokens = ranks.sum((*losses, *counts))
+        return {
+            "loss": round(loss / target_tokens, 5),
+            "perplexity": perplexity(nll / target_tokens),
+            "learning_rate": self.learning_rate,
+            "tokens_per_second": round(target_tokens / (time.monotonic() - self.started), 1),
+            "padding": round(1 - tokens / padded_tokens, 5),
+            "gradient_norm": round(float(self.gradient_norm), 4),
+        }

@@ -1,4 +1,4 @@
-"""The weights of a bundle as the initial weights of a model, perhaps with another vocabulary."""
+"""Initial weights: those of a bundle, perhaps with another vocabulary, or embeddings counted from the text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from dragoman.bundle import Bundle
+from dragoman.dataset.cooccurrence import cooccurrence_vectors
+from dragoman.dataset.prepare import Dataset
 from dragoman.model.transformer import Transformer
 from dragoman.text.masking import ALL_RESERVED
 from dragoman.text.multilingual import without_language
@@ -17,6 +19,7 @@ from dragoman.text.normalization import METASPACE
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.term_marks import TERM_MARKS
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.training.loop.distributed import Ranks
 
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 
@@ -95,3 +98,29 @@ def _old_ids(token: str, new: Tokenizer, old: Tokenizer) -> Sequence[int]:
     else:
         (ids,) = old.encode([token.replace(METASPACE, " ")])
     return [each for each in ids if each != old.vocabulary.unk]
+
+
+@torch.no_grad()
+def copy_cooccurrence(model: Transformer, data: Dataset, seed: int, ranks: Ranks) -> None:
+    """Give tokens that are used similarly similar embeddings; those that do not occur keep their random ones.
+
+    An output projection that is no embedding also keeps its random weights.
+
+    Args:
+        model: The model, with random weights; changed in place.
+        data: The training pairs.
+        seed: Seed of the directions.
+        ranks: The processes that train together. The first one counts, because others may round differently.
+    """
+    source, target = model.source_embedding.weight, model.target_embedding.weight
+    first_target = 0 if source is target else len(source)
+    size, dimensions = first_target + len(target), source.shape[1]
+    vectors = torch.zeros(size, dimensions)
+    if ranks.first:
+        vectors = cooccurrence_vectors(data.train, first_target, size, dimensions, seed)
+    ranks.broadcast_tensor(vectors)
+    sides = (source, data.source, vectors[: len(source)]), (target, data.target, vectors[first_target:])
+    for weight, tokenizer, rows in sides:
+        counted = rows.any(dim=1)
+        counted[list(tokenizer.vocabulary.special_ids)] = False  # bos, for example, marks tagged pairs
+        weight[counted] = rows[counted]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,24 +13,22 @@ from dragoman.bundle import Bundle
 from dragoman.dataset.prepare import Dataset
 from dragoman.kernels import accelerate
 from dragoman.model.build import build_model
-from dragoman.model.positions import LearnedPositions
 from dragoman.model.torch_transformer import TorchTransformer
 from dragoman.model.transformer import Transformer
-from dragoman.settings import Recipe, Training
+from dragoman.settings import Recipe
 from dragoman.system.device import avoid_cudnn_attention, compute_dtype
 from dragoman.text.registry import tokenizers_digest
-from dragoman.training.batch_loss import BatchLoss
-from dragoman.training.distributed import (
+from dragoman.training.loop.batch_loss import BatchLoss
+from dragoman.training.loop.distributed import (
     SINGLE_PROCESS,
     Ranks,
     collect,
     distribute_like,
     wrap_distributed,
 )
-from dragoman.training.initial_embeddings import copy_cooccurrence
-from dragoman.training.muon import Muon
-from dragoman.training.progress import Progress
-from dragoman.training.start_weights import copy_start_weights
+from dragoman.training.loop.initial_weights import copy_cooccurrence, copy_start_weights
+from dragoman.training.loop.optimizers import build_optimizer
+from dragoman.training.loop.progress import Progress
 
 
 @dataclass
@@ -109,34 +106,6 @@ def _layers(model: Transformer) -> list[nn.Module]:
     return [] if isinstance(model, TorchTransformer) else [*model.encoder, *model.decoder]
 
 
-def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optimizer:
-    """The optimizer of all parameters; weight decay applies to matrices only."""
-    matrices = [parameter for parameter in model.parameters() if parameter.dim() > 1]
-    others = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
-    constants: dict[str, Any] = {
-        "lr": settings.learning_rate,
-        "betas": settings.betas,
-        "eps": settings.epsilon,
-        "fused": True,
-    }
-    decay = settings.weight_decay
-    if settings.optimizer == "muon":
-        words = [each.weight for each in model.modules() if isinstance(each, nn.Embedding)]
-        positions = [each.table for each in model.modules() if isinstance(each, LearnedPositions)]
-        looked_up = {id(each) for each in (*words, *positions, model.output.weight)}
-        tables = [each for each in matrices if id(each) in looked_up]
-        matrices = [each for each in matrices if id(each) not in looked_up]
-        dtype = compute_dtype(settings.precision, matrices[0].device)
-        if dtype == torch.float16:
-            dtype = torch.float32  # float16 cannot represent the squares of small gradients
-        groups = [{"params": tables, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
-        return Muon(matrices, groups, decay, dtype, **constants)
-    optimizer = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
-    return optimizer(
-        [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}], **constants
-    )
-
-
 @torch.no_grad()
 def update_moving_average(average: Transformer, model: Transformer, decay: float, step: int) -> None:
     """Move the average towards the weights after a step.
@@ -177,3 +146,17 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(distribute_like(weights[name], parameter))
+
+
+def random_state(device: torch.device) -> dict[str, Tensor]:
+    """The states of the CPU's generator and, on a GPU, of that GPU's generator, by type of device."""
+    states = {"cpu": torch.get_rng_state()}
+    return states | {"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else states
+
+
+def set_random_state(states: Mapping[str, Tensor], device: torch.device) -> None:
+    """Set the generators to states from `random_state`; generators without a state do not change."""
+    if "cpu" in states:
+        torch.set_rng_state(states["cpu"])
+    if "cuda" in states and device.type == "cuda":
+        torch.cuda.set_rng_state(states["cuda"], device)

@@ -18,21 +18,21 @@ from dragoman.recipe import save_recipe
 from dragoman.settings import Data, Recipe
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.system.run_paths import resume_command
-from dragoman.training.directory import saved_tokenizers
-from dragoman.training.distributed import Ranks
-from dragoman.training.metrics_file import current_lines, read_metrics
+from dragoman.training.loop.distributed import Ranks
+from dragoman.training.loop.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.training.report.lines import complete_lines
-from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
-from dragoman.training.stage_recipes import (
+from dragoman.training.run.directory import saved_tokenizers
+from dragoman.training.run.metrics_file import current_lines, read_metrics
+from dragoman.training.run.start import changed_teachers, check_sources, missing_sources, open_start, record_start
+from dragoman.training.stages.pairs import SyntheticCorpus, make_corpora, synthetic_corpora
+from dragoman.training.stages.recipes import (
     check_stage_corpora,
     final_recipe,
     needed_teachers,
     teacher_recipe,
 )
-from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.stage_text import TEXT_DIRECTORY, StageText, check_mono_language, collect_text
-from dragoman.training.start import changed_teachers, check_sources, missing_sources, open_start, record_start
-from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
+from dragoman.training.stages.teachers import RunTeachers
+from dragoman.training.stages.text import TEXT_DIRECTORY, StageText, check_mono_language, collect_text
 
 TrainTeacher = Callable[[Recipe, Path], bool]
 """Trains, or continues to train, in a directory; returns whether that is finished."""

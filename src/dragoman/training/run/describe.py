@@ -20,10 +20,10 @@ from dragoman.settings import Recipe
 from dragoman.system.device import choose_device
 from dragoman.system.progress import no_log
 from dragoman.system.run_paths import explain_no_bundle, resume_command
-from dragoman.training.directory import saved_tokenizers
-from dragoman.training.metrics_file import read_metrics
 from dragoman.training.report.lines import complete_lines
-from dragoman.training.results import NOT_COMPARED_FILE
+from dragoman.training.run.directory import saved_tokenizers
+from dragoman.training.run.metrics_file import read_metrics
+from dragoman.training.run.results import NOT_COMPARED_FILE
 
 
 def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | None = None) -> dict[str, Any]:

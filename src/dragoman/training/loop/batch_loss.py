@@ -17,7 +17,7 @@ from dragoman.kernels.varlen import TOKENS_MULTIPLE, concatenate, concatenate_ve
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
 from dragoman.system.device import autocast
-from dragoman.training.scheduled_sampling import SAMPLED
+from dragoman.training.loop.scheduled_sampling import SAMPLED
 
 
 class BatchLoss(nn.Module):

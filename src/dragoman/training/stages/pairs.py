@@ -25,9 +25,9 @@ from dragoman.system.build_cache import digest
 from dragoman.system.files import write_json
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.unfinished import delete_unfinished
-from dragoman.training.directory import read_made
-from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.stage_text import SIDES, file_pair
+from dragoman.training.run.directory import read_made
+from dragoman.training.stages.teachers import RunTeachers
+from dragoman.training.stages.text import SIDES, file_pair
 
 SORTED_PAIRS = 250_000
 """How many pairs are in memory when text is read in a random order. Longer text is read several times."""

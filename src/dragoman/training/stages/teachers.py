@@ -12,7 +12,7 @@ from dragoman.settings import Distillation, Recipe
 from dragoman.synthesis.back_translator import METHODS, NOISED, BackTranslator, RoundTrip
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.synthesis.distiller import Distiller, open_distiller
-from dragoman.training.stage_recipes import Direction
+from dragoman.training.stages.recipes import Direction
 from dragoman.translator import Translator
 
 

@@ -9,10 +9,9 @@ from torch import Tensor
 
 from dragoman.dataset.batch import Batch
 from dragoman.errors import UserError
-from dragoman.training.distributed import Ranks, gradient_exchange
-from dragoman.training.random_state import random_state, set_random_state
-from dragoman.training.state import TrainingState
-from dragoman.training.stop import StopFlag, StopRequested
+from dragoman.training.loop.distributed import Ranks, gradient_exchange
+from dragoman.training.loop.state import TrainingState, random_state, set_random_state
+from dragoman.training.loop.stop import StopFlag, StopRequested
 
 Losses = list[tuple[list[Batch], Tensor]]
 """Each microbatch, and its loss with and without label smoothing, summed over its target tokens, (2,)."""

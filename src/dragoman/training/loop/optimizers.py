@@ -1,4 +1,6 @@
-"""Muon: matrices are updated with an orthogonalized momentum (Jordan et al. 2024), everything else by AdamW.
+"""Optimizers: Adam, AdamW and Muon.
+
+Muon: matrices are updated with an orthogonalized momentum (Jordan et al. 2024), everything else by AdamW.
 
 Adam scales each weight by itself, so most of an update points in a few directions, in which all gradients agree. An
 orthogonalized update has the same length in all directions. Updates are orthogonalized in blocks of rows: this is
@@ -16,6 +18,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from dragoman.model.positions import LearnedPositions
+from dragoman.settings import Training
+from dragoman.system.device import compute_dtype
 
 BLOCK_ROWS = 64
 """Rows of a block, at most."""
@@ -132,3 +138,44 @@ def _block_rows(rows: int) -> int:
     """The rows of each block: a divisor if there is one of a good size, otherwise as many as fill equal blocks best."""
     divisor = max(count for count in range(1, BLOCK_ROWS + 1) if rows % count == 0)
     return divisor if divisor >= min(rows, BLOCK_ROWS // 2) else math.ceil(rows / math.ceil(rows / BLOCK_ROWS))
+
+
+Groups = list[dict[str, Any]]
+
+
+def _adam(groups: Groups, constants: dict[str, Any], model: nn.Module, dtype: torch.dtype) -> torch.optim.Optimizer:
+    return torch.optim.Adam(groups, **constants)
+
+
+def _adamw(groups: Groups, constants: dict[str, Any], model: nn.Module, dtype: torch.dtype) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(groups, **constants)
+
+
+def _muon(groups: Groups, constants: dict[str, Any], model: nn.Module, dtype: torch.dtype) -> torch.optim.Optimizer:
+    """Muon for the matrices of the layers; tables of embeddings, of which a step uses a few rows, are left to AdamW."""
+    tables = [each.weight for each in model.modules() if isinstance(each, nn.Embedding)]
+    tables += [each.table for each in model.modules() if isinstance(each, LearnedPositions)]
+    looked_up = {id(each) for each in (*tables, model.get_parameter("output.weight"))}
+    matrices, others = groups
+    parameters = matrices["params"]
+    orthogonalized = [each for each in parameters if id(each) not in looked_up]
+    rest = {**matrices, "params": [each for each in parameters if id(each) in looked_up]}
+    if dtype == torch.float16:
+        dtype = torch.float32  # float16 cannot represent the squares of small gradients
+    return Muon(orthogonalized, [rest, others], matrices["weight_decay"], dtype, **constants)
+
+
+OPTIMIZERS = {"adam": _adam, "adamw": _adamw, "muon": _muon}
+"""(matrices and other parameters as groups, constants of Adam, model, dtype of the arithmetic) -> optimizer."""
+
+
+def build_optimizer(model: nn.Module, settings: Training) -> torch.optim.Optimizer:
+    """The optimizer of all parameters; weight decay applies to matrices only."""
+    parameters = list(model.parameters())
+    groups = [
+        {"params": [each for each in parameters if each.dim() > 1], "weight_decay": settings.weight_decay},
+        {"params": [each for each in parameters if each.dim() <= 1], "weight_decay": 0.0},
+    ]
+    constants = {"lr": settings.learning_rate, "betas": settings.betas, "eps": settings.epsilon, "fused": True}
+    dtype = compute_dtype(settings.precision, parameters[0].device)
+    return OPTIMIZERS[settings.optimizer](groups, constants, model, dtype)

@@ -19,8 +19,25 @@ from dragoman.system.leftovers import restore_replaced
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.system.run_paths import has_bundle, resume_command
 from dragoman.system.time_limit import LEAST_TRAINING, TimeLimit
-from dragoman.training.checkpoint import find_intact, load_checkpoint, read_copy, refuse_other_versions
-from dragoman.training.directory import (
+from dragoman.training.compare import (
+    COMPARED_SENTENCES,
+    COMPARISON,
+    NOT_COMPARED,
+    NOT_FINISHED,
+    compare_student,
+    keep_uncompared,
+)
+from dragoman.training.loop.distributed import SINGLE_PROCESS, Ranks, join_ranks
+from dragoman.training.loop.progress import Progress
+from dragoman.training.loop.state import build_state, unsharded_model
+from dragoman.training.loop.stop import StopRequested, stop_on_signals
+from dragoman.training.loop.trainer import Trainer
+from dragoman.training.report.lines import complete_lines
+from dragoman.training.report.report import render_report
+from dragoman.training.report.run_facts import run_facts
+from dragoman.training.report.verdict import judge_run, judge_text
+from dragoman.training.run.checkpoint import find_intact, load_checkpoint, read_copy, refuse_other_versions
+from dragoman.training.run.directory import (
     LEFT_OUT_FILE,
     PAIRS_FILE,
     RECIPE_FILE,
@@ -31,38 +48,21 @@ from dragoman.training.directory import (
     start_directory,
     update_text_paths,
 )
-from dragoman.training.distributed import SINGLE_PROCESS, Ranks, join_ranks
-from dragoman.training.finish import score_and_save
-from dragoman.training.log import RunLog
-from dragoman.training.metrics_file import METRICS_FILE, MetricsFile, read_metrics
-from dragoman.training.progress import Progress
-from dragoman.training.report.lines import complete_lines
-from dragoman.training.report.report import render_report
-from dragoman.training.report.run_facts import run_facts
-from dragoman.training.report.verdict import judge_run, judge_text
-from dragoman.training.restore import read_files_to_copy, restore_files, restore_metrics
-from dragoman.training.results import (
+from dragoman.training.run.finish import score_and_save
+from dragoman.training.run.log import RunLog
+from dragoman.training.run.metrics_file import METRICS_FILE, MetricsFile, read_metrics
+from dragoman.training.run.restore import read_files_to_copy, restore_files, restore_metrics
+from dragoman.training.run.results import (
     NOT_COMPARED_FILE,
     check_bundle,
     has_all_results,
     has_report,
     needs_no_training,
 )
-from dragoman.training.run_data import RunData, read_run_data
-from dragoman.training.stage_recipes import has_stages
-from dragoman.training.stages import LastStage, Stages
-from dragoman.training.start import record_start
-from dragoman.training.state import build_state, unsharded_model
-from dragoman.training.stop import StopRequested, stop_on_signals
-from dragoman.training.student_card import COMPARISON
-from dragoman.training.teacher_comparison import (
-    COMPARED_SENTENCES,
-    NOT_COMPARED,
-    NOT_FINISHED,
-    compare_student,
-    keep_uncompared,
-)
-from dragoman.training.trainer import Trainer
+from dragoman.training.run.run_data import RunData, read_run_data
+from dragoman.training.run.start import record_start
+from dragoman.training.stages.recipes import has_stages
+from dragoman.training.stages.stages import LastStage, Stages
 
 SETUP = 0.15
 """How long the initial weights take, which may depend on which words occur together, relative to the time before."""

@@ -8,8 +8,8 @@ from typing import Any
 from dragoman.doctor.findings.finding import Finding
 from dragoman.evaluation.evaluate import Report
 from dragoman.system.progress import ProgressLine, format_seconds
-from dragoman.training.metrics_file import MetricsFile
-from dragoman.training.speed_watch import SlowPeriod
+from dragoman.training.loop.speed_watch import SlowPeriod
+from dragoman.training.run.metrics_file import MetricsFile
 
 LogPosition = dict[str, float]
 """Step, epoch (with a fraction) and seconds, as in every line of metrics.jsonl."""

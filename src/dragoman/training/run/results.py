@@ -11,8 +11,8 @@ from dragoman.errors import UserError
 from dragoman.system.files import read_json_with
 from dragoman.system.progress import Log, no_log
 from dragoman.system.run_paths import has_bundle, resume_command
-from dragoman.training.checkpoint import checkpoint_steps, find_intact, read_progress
-from dragoman.training.directory import REPORT_FILE
+from dragoman.training.run.checkpoint import checkpoint_steps, find_intact, read_progress
+from dragoman.training.run.directory import REPORT_FILE
 
 NOT_COMPARED_FILE = "not-compared.json"
 """In the run of a finished student that was not compared with its teachers: what its report contains."""

@@ -21,8 +21,8 @@ from dragoman.system.prefetch import Prefetcher
 from dragoman.text.bpe_dropout import BPEDropout
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.distributed import SINGLE_PROCESS, Ranks
-from dragoman.training.progress import Progress
+from dragoman.training.loop.distributed import SINGLE_PROCESS, Ranks
+from dragoman.training.loop.progress import Progress
 
 STEPS_AHEAD = 2
 """How many steps' batches are made in advance for a GPU. On a CPU, the thread would take time from the computation."""

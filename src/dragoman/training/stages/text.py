@@ -24,7 +24,7 @@ from dragoman.settings import Data, FilePair, Recipe, WeightedCorpus
 from dragoman.synthesis.pair_checks import require_language
 from dragoman.system.files import atomic_directory, write_json
 from dragoman.system.progress import ProgressLine
-from dragoman.training.directory import LEFT_OUT_FILE, read_made
+from dragoman.training.run.directory import LEFT_OUT_FILE, read_made
 
 SIDES: Languages = ("source", "target")
 """Suffixes of the files, in place of languages, which may be the same."""

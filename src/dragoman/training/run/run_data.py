@@ -18,10 +18,10 @@ from dragoman.errors import UserError
 from dragoman.settings import Data, Recipe
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.progress import ProgressLine
-from dragoman.training.directory import saved_tokenizers
-from dragoman.training.distributed import Ranks
-from dragoman.training.start import open_start
-from dragoman.training.start_comparison import StartScores, read_old_text
+from dragoman.training.loop.distributed import Ranks
+from dragoman.training.run.directory import saved_tokenizers
+from dragoman.training.run.start import open_start
+from dragoman.training.run.start_comparison import StartScores, read_old_text
 
 
 @dataclass(frozen=True)

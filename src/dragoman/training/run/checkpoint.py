@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,10 +25,9 @@ from dragoman.system.files import atomic_directory, read_json, sha256
 from dragoman.system.tensors import write_tensors
 from dragoman.system.version import __version__
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
-from dragoman.training.distributed import Ranks, collect, distribute_like
-from dragoman.training.progress import Progress, scores_of_earlier_version
-from dragoman.training.random_state import random_state, set_random_state
-from dragoman.training.state import TrainingState, load_weights, weights_of
+from dragoman.training.loop.distributed import Ranks, collect, distribute_like
+from dragoman.training.loop.progress import Progress, scores_of_earlier_version
+from dragoman.training.loop.state import TrainingState, load_weights, random_state, set_random_state, weights_of
 
 WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
 MOVING_AVERAGE = "moving-average.safetensors"
@@ -362,3 +361,16 @@ def _load(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except (SafetensorError, OSError) as error:
         raise UserError(f"{path}: damaged: {error}") from error
+
+
+def average_weights(run: Path, steps: Sequence[int]) -> dict[str, Tensor]:
+    """The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), float32.
+
+    In runs with a moving average of the weights, the mean of these moving averages.
+    """
+    assert steps, "at least one checkpoint"
+    total: dict[str, Tensor] = {}
+    for step in steps:
+        for name, value in averaged_weights(run, step).items():
+            total[name] = total[name] + value.float() if name in total else value.float()
+    return {name: value / len(steps) for name, value in total.items()}

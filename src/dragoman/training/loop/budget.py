@@ -6,7 +6,7 @@ import math
 import time
 
 from dragoman.settings import Training
-from dragoman.training.progress import Progress
+from dragoman.training.loop.progress import Progress
 
 MOST_OF_TIME = 0.5
 """The share of a budget in minutes that is kept for the last validation, at most."""
