@@ -11,11 +11,9 @@ from dragoman.corpus.pair import Pair
 from dragoman.doctor.data.check import check_corpora
 from dragoman.doctor.data.corpora import corpora_of_recipe
 from dragoman.doctor.findings.finding import Finding
-from dragoman.doctor.model.differences import TOLERANCES
-from dragoman.doctor.model.leaks import check_future_leak
-from dragoman.doctor.model.logits import check_bad_initial_loss
-from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, ExaminedModel, Probe
-from dragoman.doctor.model.source_use import check_source_ignored
+from dragoman.doctor.model.influence import check_future_leak, check_source_ignored
+from dragoman.doctor.model.outputs import check_bad_initial_loss
+from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, TOLERANCES, ExaminedModel, Probe
 from dragoman.doctor.output.check import check_translations
 from dragoman.evaluation.evaluate import Report
 from dragoman.evaluation.metrics import UNTRAINED

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.doctor.model.differences import PredictionDifference, Tolerance, largest, measure_difference
+from dragoman.doctor.model.probe import PredictionDifference, Tolerance, largest, measure_difference
 
 
 def test_differences_are_measured_as_defined() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from correct_models import LinearBiases, ScalarGains, hugging_face, torch_transformer
 
-from dragoman.doctor.model.parameters import (
+from dragoman.doctor.model.probe import (
     describe_groups,
     group_by_module,
     looks_untrained,

@@ -9,34 +9,53 @@ from torch import Tensor
 
 from dragoman.doctor.findings.finding import Finding, errors_first
 from dragoman.doctor.findings.finding_types import make_finding
-from dragoman.doctor.model.activations import check_missing_activation
-from dragoman.doctor.model.arguments import as_id, as_integer
-from dragoman.doctor.model.batch_statistics import check_batch_statistics
-from dragoman.doctor.model.changed_ids import check_changed_ids
-from dragoman.doctor.model.created_parameters import check_created_in_forward
-from dragoman.doctor.model.cross_attention import check_causal_cross_attention
-from dragoman.doctor.model.first_output import first_output
-from dragoman.doctor.model.gradients import check_no_gradient
-from dragoman.doctor.model.kept_state import check_kept_state
-from dragoman.doctor.model.leaks import (
-    check_batch_leak,
-    check_future_leak,
-    check_source_padding_leak,
-    check_target_padding_leak,
+from dragoman.doctor.model.gradients import (
+    check_cannot_overfit,
+    check_missing_activation,
+    check_no_gradient,
+    check_pad_embedding,
+    check_shared_embedding,
+    look_behind_zeros,
 )
-from dragoman.doctor.model.limits import check_length_limit, check_overflow
-from dragoman.doctor.model.logits import check_bad_initial_loss, check_not_deterministic, check_not_logits, is_finite
-from dragoman.doctor.model.overfitting import check_cannot_overfit
-from dragoman.doctor.model.pad_embedding import check_pad_embedding
-from dragoman.doctor.model.padding_index import check_padding_index
-from dragoman.doctor.model.parameters import looks_untrained, named_parameters
-from dragoman.doctor.model.position_use import check_source_positions, check_target_positions
-from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, ExaminedModel, Forward, Probe
-from dragoman.doctor.model.shared_embedding import check_shared_embedding
-from dragoman.doctor.model.source_use import check_source_ignored
-from dragoman.doctor.model.target_use import check_target_ignored
-from dragoman.doctor.model.unregistered import check_unregistered_layers
-from dragoman.doctor.model.zero_start import look_behind_zeros
+from dragoman.doctor.model.influence import (
+    check_batch_leak,
+    check_causal_cross_attention,
+    check_changed_ids,
+    check_future_leak,
+    check_source_ignored,
+    check_source_padding_leak,
+    check_source_positions,
+    check_target_ignored,
+    check_target_padding_leak,
+    check_target_positions,
+)
+from dragoman.doctor.model.modules import (
+    check_batch_statistics,
+    check_created_in_forward,
+    check_kept_state,
+    check_padding_index,
+    check_unregistered_layers,
+)
+from dragoman.doctor.model.outputs import (
+    check_bad_initial_loss,
+    check_length_limit,
+    check_not_deterministic,
+    check_not_logits,
+    check_overflow,
+    first_output,
+    is_finite,
+)
+from dragoman.doctor.model.probe import (
+    SOURCE_LENGTH,
+    TARGET_LENGTH,
+    ExaminedModel,
+    Forward,
+    Probe,
+    as_id,
+    as_integer,
+    looks_untrained,
+    named_parameters,
+)
 from dragoman.errors import UserError
 
 TRIED_LENGTH = 128  # ids; sentences are rarely longer

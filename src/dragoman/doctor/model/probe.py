@@ -1,19 +1,23 @@
-"""A model as a black box: random ids to feed it, and its predictions."""
+"""A model as a black box: random ids to feed it, its predictions, and how much two predictions differ."""
 
 from __future__ import annotations
 
+import inspect
+import re
 import warnings
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Literal
+from operator import index
+from typing import Any, Literal, TypeGuard
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
 
-from dragoman.doctor.model.differences import TOLERANCES, Tolerance
-from dragoman.doctor.model.dropout import WithoutDropout
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 
 Forward = Callable[[Tensor, Tensor], Tensor]
 """Source ids (batch, source) and target ids (batch, target), int64 -> logits (batch, target, vocabulary)."""
@@ -161,3 +165,285 @@ class Probe:
             if dtype in dtypes or torch.equal(rounded_output, output):
                 return TOLERANCES[dtype]
         return TOLERANCES[torch.float32]
+
+
+_OWN_ATTRIBUTES = frozenset(vars(nn.Module()))  # the registries of nn.Module itself
+
+
+def plain_modules(forward: Forward) -> dict[str, list[nn.Module]]:
+    """Modules in plain attributes, such as lists, that are not registered anywhere, by class and attribute."""
+    registered = {id(module) for root in modules_of(forward) for module in root.modules()}
+    found = {name: list(filter(_can_record_calls, values)) for name, values in _attributes(forward)}
+    return {name: modules for name, modules in found.items() if modules and registered.isdisjoint(map(id, modules))}
+
+
+def plain_tensors(forward: Forward) -> list[str]:
+    """Attributes, by class and name, that hold tensors that are neither parameters nor buffers."""
+    return [name for name, values in _attributes(forward) if any(map(_is_plain_tensor, values))]
+
+
+def _can_record_calls(value: Any) -> TypeGuard[nn.Module]:
+    """Whether a value is a module that takes hooks: those of TorchScript, which traced models keep, do not."""
+    return isinstance(value, nn.Module) and not isinstance(value, torch.jit.ScriptModule)
+
+
+def _is_plain_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) and not isinstance(value, nn.Parameter)
+
+
+def _attributes(forward: Forward) -> Iterator[tuple[str, list[Any]]]:
+    """The plain attributes of all modules, by class and name, and what they contain."""
+    for root in modules_of(forward):
+        for module in root.modules():
+            for name, value in vars(module).items():
+                if name not in _OWN_ATTRIBUTES:
+                    yield f"{type(module).__name__}.{name}", list(_elements(value))
+
+
+def _elements(value: Any) -> Iterator[Any]:
+    """The elements of nested lists, tuples and dictionaries."""
+    if isinstance(value, list | tuple | Mapping):
+        for element in value.values() if isinstance(value, Mapping) else value:
+            yield from _elements(element)
+    else:
+        yield value
+
+
+def modules_of(forward: Forward) -> list[nn.Module]:
+    """The model, or the models that a function uses, which may have decorators such as torch.no_grad()."""
+    function = inspect.unwrap(forward)
+    values: list[Any] = [forward, getattr(forward, "__self__", None)]
+    if inspect.isfunction(function):
+        variables = inspect.getclosurevars(function)
+        values += [*variables.nonlocals.values(), *variables.globals.values()]
+    return [value for value in values if isinstance(value, nn.Module)]
+
+
+def as_integer(name: str, value: Any) -> int:
+    """A whole number, also of NumPy or torch.
+
+    Raises:
+        UserError: It is something else.
+    """
+    try:
+        return index(value)
+    except TypeError:
+        raise UserError(f"{name} = {value!r}: expected an integer") from None
+
+
+def as_id(name: str, value: Any, size_name: str, size: int) -> int:
+    """The id of a token in a vocabulary.
+
+    Raises:
+        UserError: It is no integer, or not in the vocabulary.
+    """
+    number = as_integer(name, value)
+    if not 0 <= number < size:
+        raise UserError(
+            f"{name} = {number}: not an id of the vocabulary; {size_name} = {size}, so ids are 0 to {size - 1}"
+        )
+    return number
+
+
+_DROPOUT = {
+    *(F.dropout, F.dropout1d, F.dropout2d, F.dropout3d, F.alpha_dropout, F.feature_alpha_dropout),
+    *(torch.dropout, torch.dropout_, torch.alpha_dropout, torch.feature_dropout, torch.feature_alpha_dropout),
+}
+_ATTENTION = {F.multi_head_attention_forward: 10, F.scaled_dot_product_attention: 4}
+"""Functions that apply dropout to attention weights, and the position of their argument dropout_p."""
+
+
+class WithoutDropout(TorchFunctionMode):
+    """Dropout returns its input unchanged, also inside attention functions."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Call a function of torch without its dropout."""
+        kwargs = dict(kwargs or {})
+        if func in _DROPOUT:
+            return args[0] if args else kwargs["input"]
+        if func in _ATTENTION:
+            position = _ATTENTION[func]
+            if len(args) > position:
+                args = (*args[:position], 0.0, *args[position + 1 :])
+            else:
+                kwargs["dropout_p"] = 0.0
+        return func(*args, **kwargs)
+
+
+@dataclass(frozen=True)
+class PredictionDifference:
+    """How much predictions differ.
+
+    Attributes:
+        relative: Root mean square of the differences of log-probabilities, divided by the standard deviation of the
+            log-probabilities in the vocabulary.
+        probability: The largest difference of a probability.
+    """
+
+    relative: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The largest difference that rounding can explain."""
+
+    relative: float
+    probability: float
+
+    def exceeded_by(self, difference: PredictionDifference) -> bool:
+        """Whether a difference is more than rounding."""
+        return difference.relative > self.relative or difference.probability > self.probability
+
+
+SAME_SHAPE = Tolerance(1e-5, 1e-5)
+"""For inputs of the same shape, for which correct models return the same numbers, or numbers that differ only in their
+last bits: a smaller difference cannot be distinguished from rounding, and has no effect on training."""
+
+# Measured on correct, randomly initialized models: at most 6e-7 in float32 and 0.014 in bfloat16.
+TOLERANCES = {
+    torch.float32: Tolerance(2e-5, 1e-4),
+    torch.float16: Tolerance(0.01, 1.0),
+    torch.bfloat16: Tolerance(0.06, 1.0),
+}
+"""For inputs of different shapes, by the precision of the model."""
+
+
+def measure_difference(log_probabilities: Tensor, others: Tensor) -> PredictionDifference:
+    """The difference of log-probabilities of the same shape, (…, vocabulary)."""
+    if not log_probabilities.numel():
+        return PredictionDifference(0.0, 0.0)
+    spread = max(float(log_probabilities.std(dim=-1).mean()), 1e-12)
+    rms = float((log_probabilities - others).square().mean().sqrt())
+    return PredictionDifference(rms / spread, float((log_probabilities.exp() - others.exp()).abs().max()))
+
+
+def largest(differences: list[PredictionDifference]) -> PredictionDifference:
+    """The difference with the largest relative value."""
+    return max(differences, key=lambda difference: difference.relative)
+
+
+SHOWN_NAMES = 5  # modules in a message
+MIN_GAIN = 0.5  # mean of a vector that can be the gain of a norm; biases are smaller
+
+
+def named_parameters(parameters: Any) -> NamedParameters:
+    """The names and tensors of a model's parameters.
+
+    Raises:
+        UserError: Something else was passed, such as ``model.parameters()``.
+    """
+    if parameters is None:
+        return ()
+    if isinstance(parameters, nn.Module) or callable(parameters) or not isinstance(parameters, Iterable):
+        raise _not_named(f"an object of type {type(parameters).__name__}")
+    pairs = tuple(parameters.items() if isinstance(parameters, Mapping) else parameters)
+    for pair in pairs:
+        if isinstance(pair, Tensor):
+            raise _not_named("tensors without names, as from model.parameters()")
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Tensor)):
+            raise _not_named(f"objects of type {type(pair).__name__}")
+    if pairs and isinstance(parameters, Mapping) and not any(tensor.requires_grad for _, tensor in pairs):
+        raise _not_named("tensors without gradients, as from model.state_dict()")
+    return tuple((str(name), tensor) for name, tensor in pairs)
+
+
+def _not_named(given: str) -> UserError:
+    return UserError(f"parameters: expected pairs of names and tensors, not {given}; pass model.named_parameters()")
+
+
+def looks_untrained(parameters: NamedParameters) -> bool:
+    """Whether the gains of the norms, or most gains and biases, have their initial values, which training changes.
+
+    The gain of a norm is a vector of ones, or a single one, and its bias zero. Linear layers of torch start with random
+    biases, so that a model with few norms may have few vectors of equal numbers.
+    """
+    vectors = [tensor.detach() for _, tensor in parameters if tensor.dim() == 1]
+    gains = [tensor for tensor in vectors if float(tensor.float().mean()) > MIN_GAIN]
+    initial_gains = sum(bool((tensor == 1).all()) for tensor in gains)
+    longer = [tensor for tensor in vectors if len(tensor) > 1]
+    constant = sum(bool((tensor == tensor[0]).all()) for tensor in longer)
+    return 2 * initial_gains > len(gains) or 2 * constant > len(longer)
+
+
+def group_by_module(names: Sequence[str], all_names: Sequence[str]) -> dict[str, list[str]]:
+    """Names of parameters by the largest module whose parameters are all among them.
+
+    Args:
+        names: Names to group.
+        all_names: Names of all parameters of the model.
+    """
+    totals = _count_by_module(all_names)
+    counts = _count_by_module(names)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        complete = (module for module in _modules_of(name) if counts[module] == totals[module])
+        groups[next(complete, name)].append(name)
+    return groups
+
+
+def describe_groups(groups: Mapping[str, Sequence[str]]) -> str:
+    """Groups of parameters in a message: modules that differ only in numbers, such as layers, are one entry."""
+    merged: dict[str, list[str]] = defaultdict(list)
+    for module in groups:
+        merged[re.sub(r"\d+", "*", module)].append(module)
+    entries = []
+    for pattern, modules in merged.items():
+        label = pattern if len(modules) > 1 else modules[0]
+        names = [name for module in modules for name in groups[module]]
+        entries.append(names[0] if len(names) == 1 else f"{label} ({counted(len(names), 'parameter')})")
+    return list_names(entries)
+
+
+def list_names(names: Iterable[str]) -> str:
+    """The first names in a message, and the number of others."""
+    shown = list(names)
+    more = len(shown) - SHOWN_NAMES
+    return ", ".join(shown[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def skipped_layers(groups: Iterable[str], all_names: Sequence[str]) -> set[str]:
+    """The modules among `groups` that are all elements of a list except its last one.
+
+    This is what remains if each layer of a stack gets the same input and only the output of the last one is used.
+
+    Args:
+        groups: Modules without an effect.
+        all_names: Names of all parameters of the model.
+    """
+    lists: dict[str, set[int]] = defaultdict(set)
+    for name in all_names:
+        for module in _modules_of(name):
+            parent, _, number = module.rpartition(".")
+            if number.isdecimal():
+                lists[parent].add(int(number))
+    unused = set(groups)
+    skipped = ({f"{parent}.{number}" for number in numbers - {max(numbers)}} for parent, numbers in lists.items())
+    return {module for modules in skipped if modules <= unused for module in modules}
+
+
+def _count_by_module(names: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = defaultdict(int)
+    for name in names:
+        for module in _modules_of(name):
+            counts[module] += 1
+    return counts
+
+
+def _modules_of(name: str) -> list[str]:
+    """The modules that contain a parameter, the outermost first, without the model itself."""
+    parts = name.split(".")
+    return [".".join(parts[:depth]) for depth in range(1, len(parts))]
+
+
+def perturb(tensors: Sequence[Tensor], generator: torch.Generator) -> None:
+    """Add random numbers with standard deviation 1 in place."""
+    with torch.no_grad():
+        for tensor in tensors:
+            tensor.add_(torch.randn(tensor.shape, generator=generator).to(tensor))
