@@ -321,7 +321,7 @@ def browser() -> Iterator[Any]:
 def web_runtime() -> None:
     """onnxruntime for web pages; tests that need it are skipped if it cannot be downloaded, except in `.ci/run`."""
     from dragoman.errors import UserError
-    from dragoman.export.web.runtime import read_runtime
+    from dragoman.export.web.exporter import read_runtime
 
     try:
         read_runtime()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.bundle import Bundle
-from dragoman.export.model_outputs import model_outputs
+from dragoman.export.parity import model_outputs
 from dragoman.export.protocol import ExportedModel, OutputKind, Outputs
 from dragoman.settings import Decoding
 from dragoman.translator import Translator

@@ -17,8 +17,8 @@ from random_bundles import make_bundle, sentences, tokenizers
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
 from dragoman.export.argos.sentencepiece_model import sentencepiece_model, unsupported_tokenizer
+from dragoman.export.parity import Sample
 from dragoman.export.run import export
-from dragoman.export.sample import Sample
 from dragoman.settings import Text
 from dragoman.text.subword import SubwordTokenizer, load_subwords
 

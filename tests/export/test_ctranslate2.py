@@ -14,9 +14,8 @@ from conftest import fixed_captions
 from dragoman.bundle import Bundle
 from dragoman.documents.translate import TextTranslator
 from dragoman.errors import UserError
-from dragoman.export.parity import measure_parity
+from dragoman.export.parity import Sample, measure_parity
 from dragoman.export.run import export
-from dragoman.export.sample import Sample
 from dragoman.translator import Translator
 
 pytest.importorskip("ctranslate2")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.export.decoding import list_other_settings, select_settings
+from dragoman.export.protocol import list_other_settings, select_settings
 from dragoman.settings import Decoding
 
 NAMES = ("beam_size", "max_length")

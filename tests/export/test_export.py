@@ -15,10 +15,9 @@ from random_bundles import make_bundle, sentences
 
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
-from dragoman.export.formats import FORMATS, load_exporter
+from dragoman.export.parity import Sample, read_sample
 from dragoman.export.protocol import Outputs
-from dragoman.export.run import export
-from dragoman.export.sample import Sample, read_sample
+from dragoman.export.run import FORMATS, export, load_exporter
 from dragoman.settings import Decoding
 
 

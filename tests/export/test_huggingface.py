@@ -10,9 +10,8 @@ from random_bundles import make_bundle, sentences
 from readme_program import run_readme_program
 
 from dragoman.errors import UserError
-from dragoman.export.formats import load_exporter
-from dragoman.export.run import export
-from dragoman.export.sample import Sample
+from dragoman.export.parity import Sample
+from dragoman.export.run import export, load_exporter
 from dragoman.settings import Decoding
 from dragoman.translator import Translator
 

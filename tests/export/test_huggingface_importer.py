@@ -19,8 +19,8 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
 from dragoman.export.huggingface.importer import import_huggingface
+from dragoman.export.parity import Sample
 from dragoman.export.run import export
-from dragoman.export.sample import Sample
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:

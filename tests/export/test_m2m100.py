@@ -19,11 +19,10 @@ from dragoman.engines.direction import choose_direction, languages_of
 from dragoman.errors import UserError
 from dragoman.evaluation.scoring import score
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
+from dragoman.export.huggingface.checkpoint import ImportedLanguages
 from dragoman.export.huggingface.importer import import_huggingface
-from dragoman.export.huggingface.original import ImportedLanguages
-from dragoman.export.model_outputs import model_outputs
+from dragoman.export.parity import Sample, model_outputs
 from dragoman.export.run import export
-from dragoman.export.sample import Sample
 from dragoman.recipe import build_recipe
 from dragoman.text.multilingual import language_ids
 from dragoman.training.run.run import train

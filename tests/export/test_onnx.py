@@ -16,9 +16,8 @@ from random_bundles import make_bundle, sentences
 
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
-from dragoman.export.parity import Parity
+from dragoman.export.parity import Parity, Sample
 from dragoman.export.run import export
-from dragoman.export.sample import Sample
 from dragoman.settings import Decoding
 from dragoman.translator import Translator
 
@@ -143,7 +142,7 @@ def test_a_model_is_converted_again_if_its_weights_have_changed(monkeypatch: pyt
 
 
 def test_a_weight_in_int8_differs_by_half_a_step(exported: Exported) -> None:
-    from dragoman.export.onnx.int8 import quantize_matrices
+    from dragoman.export.onnx.exporter import quantize_matrices
 
     model = onnx.load(exported("pre-norm, tied").directory / "decoder.onnx")
     weights = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}

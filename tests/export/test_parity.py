@@ -10,8 +10,7 @@ from fake_exporter import FakeModel
 from random_bundles import make_bundle, sentences
 
 from dragoman.errors import UserError
-from dragoman.export.parity import BLEU_DIFFERENCE, TOLERANCE, Parity, measure_parity
-from dragoman.export.sample import Sample, read_sample
+from dragoman.export.parity import BLEU_DIFFERENCE, TOLERANCE, Parity, Sample, measure_parity, read_sample
 
 EQUAL = Parity(
     format="fake",

@@ -10,22 +10,22 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.export.web import runtime
+from dragoman.export.web import exporter
 
-FILES = {runtime.SCRIPT: b"script", runtime.PROGRAM: b"program"}
+FILES = {exporter.SCRIPT: b"script", exporter.PROGRAM: b"program"}
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the package belongs, in an empty cache without a network; its checksum is that of `archive`."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(runtime, "SHA256", hashlib.sha256(archive()).hexdigest())
+    monkeypatch.setattr(exporter, "SHA256", hashlib.sha256(archive()).hexdigest())
 
     def fail(*_: object) -> None:
         raise ConnectionError("no network")
 
-    monkeypatch.setattr(runtime, "download", fail)
-    path = tmp_path / "dragoman" / "npm" / runtime.ARCHIVE
+    monkeypatch.setattr(exporter, "download", fail)
+    path = tmp_path / "dragoman" / "npm" / exporter.ARCHIVE
     path.parent.mkdir(parents=True)
     return path
 
@@ -42,18 +42,18 @@ def archive() -> bytes:
 
 def test_the_files_are_read_from_the_cache(package: Path) -> None:
     package.write_bytes(archive())
-    assert runtime.read_runtime() == FILES
+    assert exporter.read_runtime() == FILES
 
 
 def test_without_a_network_the_message_states_what_to_do(package: Path) -> None:
     with pytest.raises(UserError) as caught:
-        runtime.read_runtime()
-    assert str(caught.value).startswith(f"cannot download {runtime.URL} (no network)")
-    assert f"npm pack {runtime.NAME}@{runtime.VERSION}" in str(caught.value)
+        exporter.read_runtime()
+    assert str(caught.value).startswith(f"cannot download {exporter.URL} (no network)")
+    assert f"npm pack {exporter.NAME}@{exporter.VERSION}" in str(caught.value)
     assert str(package) in str(caught.value)
 
 
 def test_another_content_is_refused(package: Path) -> None:
     package.write_bytes(archive() + b"\0")
     with pytest.raises(UserError, match=r"wrong content: expected sha256 .*\nDelete the file to download it again"):
-        runtime.read_runtime()
+        exporter.read_runtime()

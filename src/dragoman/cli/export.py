@@ -38,8 +38,8 @@ def export_bundle(
     Example: dragoman export runs/multi30k-de-en exported --to ctranslate2 --source test.de --reference test.en
     """
     from dragoman.bundle import Bundle
+    from dragoman.export.parity import read_sample
     from dragoman.export.run import export
-    from dragoman.export.sample import read_sample
 
     parity = export(Bundle.load(bundle), to, directory, compute_type, read_sample(source, reference), print_to_stderr)
     print(f"{parity}\n{directory}: exported to {to}; parity check passed")

@@ -34,8 +34,8 @@ def import_from_huggingface(
 
     Example: dragoman import huggingface nllb-200 imported --source-language en --target-language hi
     """
+    from dragoman.export.huggingface.checkpoint import ImportedLanguages
     from dragoman.export.huggingface.importer import import_huggingface
-    from dragoman.export.huggingface.original import ImportedLanguages
 
     kept = tuple(code.strip() for code in languages.split(",")) if languages else ()
     difference = import_huggingface(directory, output, ImportedLanguages(source_language, target_language, kept))

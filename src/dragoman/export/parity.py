@@ -6,17 +6,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import cycle, islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
+from dragoman.corpus.corpus import read_texts
+from dragoman.corpus.lines import read_lines
+from dragoman.dataset.batch import pad
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.metrics import corpus_scores
-from dragoman.export.model_outputs import model_outputs, random_pairs
-from dragoman.export.protocol import ExportedModel, OutputKind
-from dragoman.export.sample import Sample
+from dragoman.export.protocol import ExportedModel, OutputKind, Outputs
 from dragoman.search.description import describe_decoding
 from dragoman.translator import Translator
 
@@ -159,3 +162,71 @@ def _output_differences(
 
 def _bleu(translations: Sequence[str], references: Sequence[str]) -> float | None:
     return corpus_scores(translations, references)["bleu"] if references else None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Sentences to translate, and a reference translation of each or none at all."""
+
+    texts: Sequence[str] = ()
+    references: Sequence[str] = ()
+
+    def without_blanks(self) -> Sample:
+        """The sample without blank sentences, which need no translation."""
+        kept = [index for index, text in enumerate(self.texts) if text.strip()]
+        references = [self.references[index] for index in kept] if self.references else []
+        return Sample([self.texts[index] for index in kept], references)
+
+
+def read_sample(source: Path | None, reference: Path | None) -> Sample:
+    """Read a sample from a file of sentences and, if given, a file of their reference translations.
+
+    Raises:
+        UserError: A file cannot be read or has no text, the files have different numbers of lines, or only references
+            are given.
+    """
+    if source is None:
+        if reference:
+            raise UserError(f"--reference {reference}: also give the sentences, with --source")
+        return Sample()
+    sample = Sample(list(read_lines(source))) if reference is None else Sample(*read_texts(source, reference))
+    if not any(text.strip() for text in sample.texts):
+        raise UserError(f"{source}: contains no text")
+    return sample
+
+
+BATCH_SIZE = 32
+
+RANDOM_PAIRS = 32
+MAX_RANDOM_LENGTH = 20
+
+
+@torch.inference_mode()
+def model_outputs(
+    bundle: Bundle, sources: Sequence[list[int]], targets: Sequence[list[int]], kind: OutputKind
+) -> list[Outputs]:
+    """The outputs of a bundle's model for pairs of ids, see `ExportedModel.outputs`."""
+    source, target = bundle.source.vocabulary, bundle.target.vocabulary
+    outputs: list[Outputs] = []
+    for start in range(0, len(sources), BATCH_SIZE):
+        batch = targets[start : start + BATCH_SIZE]
+        ids = pad(sources[start : start + BATCH_SIZE], first=None, last=source.eos, pad=source.pad)
+        values = bundle.model(ids, pad(batch, first=target.bos, last=None, pad=target.pad)).float()
+        if kind == "log-probabilities":
+            values[:, :, target.forbidden_ids] = -torch.inf  # (batch, target, vocabulary)
+            expected = pad(batch, first=None, last=target.eos, pad=target.pad)  # (batch, target)
+            values = values.log_softmax(dim=-1).gather(2, expected[:, :, None])[:, :, 0]
+        outputs += [row[: len(tokens) + 1].numpy() for row, tokens in zip(values, batch, strict=True)]
+    return outputs
+
+
+def random_pairs(bundle: Bundle) -> tuple[list[list[int]], list[list[int]]]:
+    """Sources and targets of random tokens, the same at each call: together they use every weight."""
+    generator = np.random.default_rng(1)
+    longest = min(MAX_RANDOM_LENGTH, bundle.model.settings.max_length - 1)
+
+    def sentences(vocabulary_size: int) -> list[list[int]]:
+        lengths = (1 + index % longest for index in range(RANDOM_PAIRS))
+        return [generator.integers(4, vocabulary_size, length).tolist() for length in lengths]  # 0 to 3 are special
+
+    return sentences(len(bundle.source.vocabulary)), sentences(len(bundle.target.vocabulary))

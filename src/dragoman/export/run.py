@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 from dragoman.bundle import Bundle
-from dragoman.errors import UserError
-from dragoman.export.formats import load_exporter
-from dragoman.export.masking import without_masking
-from dragoman.export.parity import Parity, measure_parity
-from dragoman.export.protocol import Exporter
-from dragoman.export.sample import Sample
+from dragoman.errors import UserError, nearest
+from dragoman.export.parity import Parity, Sample, measure_parity
+from dragoman.export.protocol import Exporter, without_masking
 from dragoman.system.files import atomic_directory, is_unused, read_json, write_json
 from dragoman.system.leftovers import follow_links, remove_leftovers
 from dragoman.system.progress import Log, no_log
@@ -112,3 +111,30 @@ def _require_support(name: str, exporter: Exporter, bundle: Bundle, compute_type
         reasons = [f"--compute-type {compute_type}: must be {allowed}", *reasons]
     if reasons:
         raise UserError("\n  ".join([f"{name} does not support this bundle:", *reasons]))
+
+
+FORMATS = {
+    "ctranslate2": "dragoman.export.ctranslate2.exporter",
+    "huggingface": "dragoman.export.huggingface.exporter",
+    "onnx": "dragoman.export.onnx.exporter",
+    "web": "dragoman.export.web.exporter",
+    "argos": "dragoman.export.argos.exporter",
+}
+"""The formats of `dragoman export --to`, each with the module that is its `Exporter`. To add one, write a module and
+add a line."""
+
+
+def load_exporter(name: str) -> Exporter:
+    """The exporter of a format.
+
+    Raises:
+        UserError: There is no such format, or a package that it needs is not installed.
+    """
+    if name not in FORMATS:
+        raise UserError(f"--to {name}: no such format; there are {', '.join(FORMATS)}{nearest(name, FORMATS)}")
+    try:
+        return cast(Exporter, import_module(FORMATS[name]))
+    except ImportError as error:
+        if error.name is None or error.name.startswith("dragoman"):
+            raise
+        raise UserError(f"export to {name} needs {error.name}: pip install '.[{name}]'") from None

@@ -12,10 +12,15 @@ from dragoman.bundle import Bundle
 from dragoman.engines import EngineRequest
 from dragoman.engines.ctranslate2.convert import COMPUTE_TYPES, unsupported_settings, write_model
 from dragoman.engines.ctranslate2.engine import CTranslate2Engine
-from dragoman.export.decoding import list_other_settings, select_settings
-from dragoman.export.masking import describe_masking
-from dragoman.export.protocol import ExportedModel, OutputKind, Outputs
-from dragoman.export.readme import write_readme
+from dragoman.export.protocol import (
+    ExportedModel,
+    OutputKind,
+    Outputs,
+    describe_masking,
+    list_other_settings,
+    select_settings,
+    write_readme,
+)
 from dragoman.text.multilingual import language_ids
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.translator import Translator

@@ -13,12 +13,15 @@ from torch import Tensor
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import pad
 from dragoman.errors import UserError
-from dragoman.export.huggingface.m2m100 import open_m2m100
-from dragoman.export.huggingface.marian import open_marian
-from dragoman.export.huggingface.original import ImportedLanguages, OriginalModel, require_files, weight_files
-from dragoman.export.huggingface.weights import import_weights
-from dragoman.export.model_outputs import model_outputs, random_pairs
-from dragoman.export.parity import TOLERANCE
+from dragoman.export.huggingface.checkpoint import (
+    ImportedLanguages,
+    OriginalModel,
+    import_weights,
+    require_files,
+    weight_files,
+)
+from dragoman.export.huggingface.models import open_m2m100, open_marian
+from dragoman.export.parity import TOLERANCE, model_outputs, random_pairs
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer
 from dragoman.system.files import is_unused, read_json
@@ -163,7 +166,7 @@ def _logits_of_transformers(directory: Path, batches: Sequence[Mapping[str, Tens
     try:
         from transformers import AutoModelForSeq2SeqLM
 
-        from dragoman.export.huggingface.progress_bars import without_progress_bars
+        from dragoman.export.huggingface.checkpoint import without_progress_bars
     except ImportError:
         raise UserError("import huggingface needs transformers: pip install '.[huggingface]'") from None
     try:

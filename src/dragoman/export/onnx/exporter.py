@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+from torch import Tensor
+
 from dragoman.bundle import Bundle
-from dragoman.export.decoding import list_other_settings
-from dragoman.export.masking import describe_masking
+from dragoman.dataset.batch import pad
+from dragoman.engines.protocol import EngineRequest
+from dragoman.engines.step_engine import StepEngine
+from dragoman.engines.text_search import TextSearch
 from dragoman.export.onnx.convert import convert_to_onnx
-from dragoman.export.onnx.exported_model import OnnxModel
-from dragoman.export.onnx.int8 import quantize_matrices
-from dragoman.export.protocol import ExportedModel
-from dragoman.export.readme import write_readme
+from dragoman.export.protocol import (
+    ExportedModel,
+    OutputKind,
+    Outputs,
+    describe_masking,
+    list_other_settings,
+    write_readme,
+)
 from dragoman.settings import Decoding
 from dragoman.text.multilingual import language_ids
 from dragoman.text.registry import save_tokenizers
@@ -79,3 +95,137 @@ def _config(bundle: Bundle) -> dict[str, Any]:
         "cache": [settings.decoder_layers, settings.heads, settings.d_model // settings.heads],
         "max_length": settings.max_length,
     }
+
+
+class OnnxModel:
+    """The encoder and the decoder step of a bundle with our search, see `ExportedModel`.
+
+    Args:
+        bundle: The original.
+        graphs: The content of the files of the encoder and the decoder, by name.
+        decoding: Settings of the search.
+    """
+
+    output_kind: OutputKind = "logits"
+
+    def __init__(self, bundle: Bundle, graphs: Mapping[str, bytes], decoding: Decoding) -> None:
+        self.decoding = decoding
+        self._bundle, self._decoder = bundle, OnnxDecoder(graphs)
+        engine = StepEngine("onnx", self._decoder, EngineRequest(bundle, decoding), bundle.recipe.model.max_length)
+        self._search = TextSearch(bundle, engine, decoding)
+
+    def outputs(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Outputs]:
+        """Logits after every target token; all pairs are one batch, which is fed one target token per step."""
+        source, target = self._bundle.source.vocabulary, self._bundle.target.vocabulary
+        cache = self._decoder.start(pad(sources, first=None, last=source.eos, pad=source.pad))
+        inputs = pad(targets, first=target.bos, last=None, pad=target.pad)  # (batch, target)
+        steps = [self._decoder.step(tokens, cache) for tokens in inputs.T]
+        logits = torch.stack(steps, dim=1).numpy()  # (batch, target, vocabulary)
+        return [row[: len(tokens) + 1] for row, tokens in zip(logits, targets, strict=True)]
+
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        """Translations of texts."""
+        sources = self._search.encode(texts)
+        return [
+            self._search.translation(*pair).text for pair in zip(sources, self._search.search(sources), strict=True)
+        ]
+
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass
+class OnnxCache:
+    """The inputs of the decoder, except tokens: `memory` has one row per sentence, `state` one per hypothesis."""
+
+    memory: Arrays
+    state: Arrays
+
+    def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
+        """See `Cache.select`."""
+        self.state = _take(self.state, rows.numpy())
+        if sentences is not None:
+            self.memory = _take(self.memory, sentences.numpy())
+
+
+class OnnxDecoder:
+    """A `Decoder` that runs the graphs of the encoder and the decoder.
+
+    Args:
+        graphs: The content of the two files, by name.
+    """
+
+    def __init__(self, graphs: Mapping[str, bytes]) -> None:
+        self._encoder, self._decoder = (
+            onnxruntime.InferenceSession(graphs[name], _options(), providers=["CPUExecutionProvider"])
+            for name in ("encoder", "decoder")
+        )
+        shapes = {each.name: each.shape for each in self._decoder.get_inputs()}
+        self._cache_shape = shapes["keys"]  # layers, batch, heads, time, d_head
+
+    def start(self, source: Tensor) -> OnnxCache:
+        """The cache to decode one hypothesis of each sentence, (sentences, source)."""
+        names = [output.name for output in self._encoder.get_outputs()]
+        memory = dict(zip(names, self._encoder.run(names, {"source": source.numpy()}), strict=True))
+        layers, _, heads, _, d_head = self._cache_shape
+        empty = np.zeros((layers, len(source), heads, 0, d_head), np.float32)
+        return OnnxCache(memory, {"keys": empty, "values": empty})
+
+    def step(self, tokens: Tensor, cache: OnnxCache) -> Tensor:
+        """Feed one token to every row, (rows,); returns the logits of the next token, (rows, vocabulary)."""
+        hypotheses = len(tokens) // len(cache.memory["memory_mask"])
+        rows = np.arange(len(tokens)) // hypotheses
+        inputs = {**_take(cache.memory, rows), **cache.state, "tokens": tokens.numpy()}
+        logits, keys, values = self._decoder.run(["logits", "new_keys", "new_values"], inputs)
+        cache.state = {"keys": keys, "values": values}
+        return torch.from_numpy(logits)
+
+
+def _take(arrays: Arrays, rows: NDArray[np.int64]) -> Arrays:
+    """These rows of all arrays: the second dimension of keys and values, the first of the mask."""
+    return {name: array.take(rows, axis=0 if array.ndim == 2 else 1) for name, array in arrays.items()}
+
+
+def _options() -> onnxruntime.SessionOptions:
+    """A thread per core as torch has it, so that the caller decides."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    return options
+
+
+_LARGEST = 127
+
+
+def quantize_matrices(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy of a model whose float32 matrices are integers times the scales of their rows or columns."""
+    quantized = onnx.ModelProto()
+    quantized.CopyFrom(model)
+    graph = quantized.graph
+    nodes, constants = [], []
+    for constant in graph.initializer:
+        matrix = numpy_helper.to_array(constant)
+        if matrix.ndim == 2 and matrix.dtype == np.float32:
+            integers, scales = _quantize(matrix, _output_axis(graph, constant.name))
+            names = f"{constant.name}_int8", f"{constant.name}_scales", f"{constant.name}_float"
+            constants += [numpy_helper.from_array(integers, names[0]), numpy_helper.from_array(scales, names[1])]
+            nodes.append(helper.make_node("Cast", [names[0]], [names[2]], names[2], to=TensorProto.FLOAT))
+            nodes.append(helper.make_node("Mul", [names[2], names[1]], [constant.name], constant.name))
+        else:
+            constants.append(constant)
+    nodes.extend(graph.node)
+    del graph.node[:], graph.initializer[:]
+    graph.node.extend(nodes)
+    graph.initializer.extend(constants)
+    return quantized
+
+
+def _output_axis(graph: onnx.GraphProto, name: str) -> int:
+    """The axis with one scale per index: columns of a matrix that is multiplied from the right, otherwise rows."""
+    return 1 if any(node.op_type == "MatMul" and node.input[1] == name for node in graph.node) else 0
+
+
+def _quantize(matrix: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """A matrix in integers, and their scales, which have the shape (rows, 1) or (1, columns)."""
+    largest = np.abs(matrix).max(axis=1 - axis, keepdims=True)
+    scales = np.where(largest > 0, largest, 1) / np.float32(_LARGEST)
+    return np.rint(matrix / scales).astype(np.int8), scales.astype(np.float32)
