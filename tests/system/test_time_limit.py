@@ -53,6 +53,6 @@ def test_as_many_sentences_as_there_is_time_for(seconds_each: float, expected: i
 
     chosen = limit.sample(list(range(1000)), work)
     assert abs(len(chosen) - expected) <= 1
-    assert len(done) == PROBE
+    assert len(done) <= max(PROBE, 0.6 * len(chosen)), "most of the time is left for the work itself"
     assert chosen == sorted(set(chosen))
     assert max(chosen) > 950, "from all parts of the text"

@@ -17,6 +17,7 @@ from dragoman.dataset.batch import Batch
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe
 from dragoman.system.files import sha256
+from dragoman.system.progress import no_log
 from dragoman.text.registry import tokenizers_digest
 from dragoman.training.loop.distributed import SINGLE_PROCESS
 from dragoman.training.loop.progress import Progress
@@ -273,6 +274,25 @@ def test_the_best_intact_validation_replaces_a_damaged_one(saved: Trainer) -> No
     assert (loaded.best_step, loaded.best, loaded.scores) == (0, None, [])
 
 
+def test_damaged_weights_are_not_averaged(saved: Trainer) -> None:
+    for step in (2, 3):
+        save(saved, replace(saved.state.progress, step=step))
+    flip(checkpoint_path(saved.run, 2) / "model.safetensors")
+    complaints: list[str] = []
+    mean = average_weights(saved.run, [1, 2, 3], complaints.append)
+    expected = average_weights(saved.run, [1, 3], no_log)
+    assert all(torch.equal(weight, expected[name]) for name, weight in mean.items())
+    assert len(complaints) == 1
+    with pytest.raises(UserError, match=r"step-00000002.*damaged"):
+        average_weights(saved.run, [1, 2], no_log)
+
+
+def test_lost_validations_are_not_replaced_by_earlier_ones_in_the_average() -> None:
+    progress = Progress(validated=[2, 4, 6, 8], scores=[[2, 1.0, 1.0], [8, 1.0, 1.0]])
+    assert progress.averaged(2) == [8]
+    assert progress.averaged(4) == [2, 8]
+
+
 def test_checkpoints_of_earlier_versions_have_only_the_best_score(saved: Trainer) -> None:
     path = checkpoint_path(saved.run, 1) / "state.json"
     about = json.loads(path.read_text())
@@ -308,7 +328,7 @@ def test_average_is_the_mean_of_the_weights(saved: Trainer) -> None:
     progress = Progress(step=2)
     load_weights(saved.state.model, {name: 3 * value for name, value in saved.state.model.named_parameters()})
     save(saved, progress)
-    first, mean = average_weights(saved.run, [1]), average_weights(saved.run, [1, 2])
+    first, mean = (average_weights(saved.run, steps, no_log) for steps in ([1], [1, 2]))
     assert first.keys() == mean.keys() == dict(saved.state.model.named_parameters()).keys()
     for name, weight in mean.items():
         torch.testing.assert_close(weight, 2 * first[name])

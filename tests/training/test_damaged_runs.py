@@ -171,8 +171,15 @@ class Damaged:
         return all(sha256(self.run / name) == sha256(self.whole / name) for name in self.intact - written)
 
 
-def check(case: Damaged, recipe: Recipe, counts: Counter[str]) -> None:
-    """Resume a damaged run, and compare what it uses and keeps with what was left."""
+def check(case: Damaged, recipe: Recipe, counts: Counter[str], *, to_the_end: bool) -> None:
+    """Resume a damaged run, and compare what it uses and keeps with what was left.
+
+    Args:
+        case: The run.
+        recipe: Its recipe.
+        counts: What has happened so far.
+        to_the_end: Whether to train until the run is finished afterwards.
+    """
     started: list[Trainer] = []
     refused = None
 
@@ -219,8 +226,15 @@ def check(case: Damaged, recipe: Recipe, counts: Counter[str]) -> None:
         }
     if not trainer.budget.is_finished(progress):
         assert case.unchanged()
+    if to_the_end:
+        assert train(recipe, case.run, resume="auto")
+        assert Bundle.load(case.run)
+        assert lines_of((case.run / "metrics.jsonl").read_bytes())[-1]["step"] == recipe.training.steps
+        counts["trained to the end"] += 1
 
 
+ENDED = 4
+"""One of so many runs is trained to its end."""
 WEIGHTS = "bundle/model.safetensors"
 CONSTANT = ("recipe.toml", "source.tokenizer.json", "target.tokenizer.json", "pairs.json")
 
@@ -234,7 +248,7 @@ def test_what_remains_usable_of_a_damaged_run_is_used(
         recipe, whole = moments[number % len(moments)]
         case = Damaged(whole, tmp_path / str(number), generator)
         try:
-            check(case, recipe, counts)
+            check(case, recipe, counts, to_the_end=number % ENDED == 0)
         except BaseException as error:
             error.add_note(f"case {number} of --kill-seed={seed}: {whole.name}, {case.damage}")
             raise

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from dragoman.errors import UserError
 from dragoman.settings import Training
 from dragoman.system import cpu
-from dragoman.system.progress import ProgressLine
+from dragoman.system.progress import ProgressLine, no_log
 from dragoman.training.loop import speed_watch
 from dragoman.training.loop.budget import Budget
 from dragoman.training.loop.distributed import Ranks
@@ -499,7 +499,7 @@ def test_the_moving_average_is_that_of_the_weights_after_each_step(make_trainer:
     assert trainer.state.moving_average is not None
     for name, weight in trainer.state.moving_average.named_parameters():
         torch.testing.assert_close(weight.detach(), expected[name])
-    deployed = average_weights(trainer.run, [4])
+    deployed = average_weights(trainer.run, [4], no_log)
     assert all(torch.equal(deployed[name], weight) for name, weight in trainer.state.moving_average.named_parameters())
 
 
@@ -543,7 +543,7 @@ def test_diverged_training_stops_and_keeps_earlier_checkpoints(
     assert event["message"].startswith("training diverged")
     assert checkpoint_steps(trainer.run) == kept
     if kept:
-        assert all(weight.isfinite().all() for weight in average_weights(trainer.run, kept).values())
+        assert all(weight.isfinite().all() for weight in average_weights(trainer.run, kept, no_log).values())
 
 
 def test_a_segmentation_differs_from_epoch_to_epoch_and_counts_its_tokens(make_trainer: TrainerMaker) -> None:

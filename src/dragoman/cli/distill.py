@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -54,8 +53,8 @@ def distill(
 
     Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
     """
-    from dragoman.planning.budget import measure_chosen_speed
     from dragoman.planning.least_time import refuse_short_stages
+    from dragoman.planning.speed import measure_speed
     from dragoman.planning.student import StudentPlan
     from dragoman.settings import Distillation
     from dragoman.system.memory import keep_freed_memory
@@ -76,7 +75,7 @@ def distill(
     distillation = Distillation(teachers=paths, mono=texts, round_trip=round_trip)
     recipe = _find_recipe(run, StudentPlan(size, minutes, distillation), overrides or [], resume, data_dir)
     if not (resume or force):
-        refuse_short_stages(recipe, measure_chosen_speed(overrides or []))
+        refuse_short_stages(recipe, measure_speed(recipe.training.device, recipe.training.threads))
     if recipe.distillation.teachers != distillation.teachers:
         raise UserError("--set distillation.teachers: name the teachers as arguments")
     if not train(recipe, run, resume=resume, data_directory=data_dir, limit=limit):
@@ -89,7 +88,7 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     from dragoman.recipe import load_recipe
     from dragoman.system.run_paths import resume_command
     from dragoman.training.loop.distributed import refuse_several_processes
-    from dragoman.training.run.directory import check_directory
+    from dragoman.training.run.directory import check_directory, has_minutes
     from dragoman.training.run.restore import restore_files
 
     if resume:
@@ -105,7 +104,7 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
         "TEACHER": recipe.distillation.teachers == plan.distillation.teachers,
         "--mono": recipe.distillation.mono == plan.distillation.mono,
         "--round-trip": recipe.distillation.round_trip == plan.distillation.round_trip,
-        "--minutes": plan.minutes is None or plan.minutes >= (recipe.training.minutes or math.inf),
+        "--minutes": plan.minutes is None or has_minutes(run, recipe, plan.minutes),
         "--size or --set model.…": shape.items() <= recipe.model.model_dump().items(),
     }
     if changed := [name for name, is_same in same.items() if not is_same]:

@@ -33,9 +33,9 @@ from dragoman.cli.training_texts import (
 )
 from dragoman.errors import UserError
 from dragoman.system.run_paths import RUNS
-from dragoman.system.time_limit import LEAST_TRAINING
 
 if TYPE_CHECKING:
+    from dragoman.planning.plan import PlannedRecipe
     from dragoman.settings import Recipe
 
 
@@ -135,10 +135,11 @@ def train(
 
     Example: dragoman train my/train.de my/train.en --minutes 20
     """
-    from dragoman.planning.budget import measure_chosen_speed
     from dragoman.planning.least_time import refuse_short_stages
+    from dragoman.planning.speed import measure_speed
     from dragoman.system.memory import keep_freed_memory
     from dragoman.system.time_limit import TimeLimit
+    from dragoman.training.loop.distributed import has_several_processes
     from dragoman.training.run.run import Resume, train
     from dragoman.training.stages.recipes import has_stages
 
@@ -148,21 +149,22 @@ def train(
     files = TrainingTexts(
         recipe, validation or (), test or (), described, minutes, data_dir, keep_all, start_from, limit
     )
-    loaded, speed = _find_recipe(files, overrides or [], output, resume)
+    loaded, planned = _find_recipe(files, overrides or [], output, resume)
     run = output or RUNS / loaded.name
-    if has_stages(loaded) and not (resume or force):
-        refuse_short_stages(loaded, measure_chosen_speed(overrides or []))
+    if has_stages(loaded) and not (resume or force) and not has_several_processes():
+        refuse_short_stages(loaded, measure_speed(loaded.training.device, loaded.training.threads))
     resumed: Resume = "auto" if resume == "auto" else resume is not None
+    speed = planned.expect(loaded).tokens_per_second if planned else None
     if not train(
-        loaded, run, resume=resumed, data_directory=data_dir, planned_speed=speed, limit=limit if speed else None
+        loaded, run, resume=resumed, data_directory=data_dir, planned_speed=speed, limit=limit if planned else None
     ):
         raise typer.Exit(130)
 
 
 def _find_recipe(
     files: TrainingTexts, overrides: Sequence[str], output: Path | None, resume: Literal["run", "auto"] | None
-) -> tuple[Recipe, float | None]:
-    """The recipe that is named, or that is chosen for the named files, and the speed that the choice assumes.
+) -> tuple[Recipe, PlannedRecipe | None]:
+    """The recipe that is named, or that is chosen for the named files, and then how it was chosen.
 
     Args:
         files: What to train on.
@@ -197,24 +199,18 @@ def _find_recipe(
     made = files.plan(overrides)
     recipe = made.recipe(overrides)
     print(made.summary(recipe), file=sys.stderr)
-    return recipe, made.expect(recipe).tokens_per_second
-
-
-def _minutes_of_run(given: float | None, recipe: Recipe) -> float | None:
-    """The given minutes, if they can be those that the run was started with: training gets most of them."""
-    minutes = recipe.training.minutes
-    if given is None or minutes is None:
-        return minutes
-    return given if LEAST_TRAINING * given <= minutes <= given else minutes
+    return recipe, made
 
 
 def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) -> Recipe:
     """The recipe of a run to resume; raises UserError if it was started with other files or options."""
     from dragoman.recipe import load_recipe
     from dragoman.settings import WeightedCorpus
+    from dragoman.training.run.directory import has_minutes
 
     recipe = load_recipe(run / "recipe.toml", overrides)
-    texts, train = files.texts(), recipe.data.train
+    texts, train, minutes = files.texts(), recipe.data.train, files.minutes
+    same_minutes = minutes is not None and has_minutes(run, recipe, minutes)
     if recipe.training.start_from:  # then old text with weights may be mixed in, which was not named
         train = tuple(each for each in train if not isinstance(each, WeightedCorpus))
     given = {
@@ -223,7 +219,7 @@ def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) ->
         "--validation": ("data.validation", tuple(texts.validation), recipe.data.validation),
         "--test": ("data.test", tuple(texts.test), recipe.data.test),
         "--keep-all": ("data.clean", texts.clean, recipe.data.clean),
-        "--minutes": ("training.minutes", files.minutes, _minutes_of_run(files.minutes, recipe)),
+        "--minutes": ("training.minutes", minutes, minutes if same_minutes else recipe.training.minutes),
         "--start-from": ("training.start_from", files.start_from, recipe.training.start_from),
     }
     optional = {"--validation", "--test", "--minutes", "--start-from"}  # need not be repeated

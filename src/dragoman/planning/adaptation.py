@@ -22,12 +22,14 @@ from dragoman.planning.choose import (
 from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Recipe, Settings
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.run.start import start_in_direction
+from dragoman.training.run.start import check_start_languages, start_in_direction
 
 MAX_WARMUP = 100  # steps
+OTHER_LANGUAGES = "The bundle translates other languages, so a vocabulary is learned from the text."
+
 START_SHARE = 0.45  # of the initial weights in the final ones
 MIN_KNOWN_TOKENS = 0.9  # of a new vocabulary; with 0.6, the share cost 5 points of chrF, and gained 0.5 on old text
-SAME_TEXT = 0.65  # likeness of samples of the same text: 0.74 to 1; of different subjects: 0.1 to 0.5
+SAME_TEXT, OTHER_TEXT = 0.65, 0.5  # likeness of samples of the same text: 0.74 to 1; of different subjects: 0.1 to 0.5
 START_SHARE_PAIRS = 1000  # new pairs; with more, there is more old text next to them, and less is forgotten anyway
 EPOCHS_SHARE = 0.5  # of the epochs of a training from random weights
 
@@ -52,21 +54,27 @@ class StartingPoint:
 
 
 def load_start(
-    path: str, languages: Languages, new_vocabulary: bool = False
+    path: str, languages: Languages, new_vocabulary: bool | None = None
 ) -> tuple[StartingPoint, tuple[Tokenizer, Tokenizer]]:
     """A bundle to start from, and its tokenizers of source and target.
 
     Args:
         path: The bundle or run directory.
         languages: Source and target of the training.
-        new_vocabulary: Whether the training has another vocabulary, so that the languages of the bundle do not matter.
+        new_vocabulary: Whether the training has another vocabulary, so that the languages of the bundle do not matter;
+            None decides by these.
 
     Raises:
-        UserError: It is missing or damaged, or has several languages, but not these.
+        UserError: It is missing or damaged, or its vocabulary is to be used for other languages.
     """
-    bundle = start_in_direction(Bundle.load(path), languages, new_vocabulary)
-    parameters, known = parameter_counts(bundle.model)["total"], translates(bundle, languages)
-    start = StartingPoint(path, bundle.recipe, parameters, known)
+    bundle = Bundle.load(path)
+    same_languages = translates(bundle, languages)
+    if new_vocabulary is None:
+        new_vocabulary = not same_languages
+    bundle = start_in_direction(bundle, languages, new_vocabulary)
+    if not new_vocabulary:
+        check_start_languages(languages, bundle.recipe, path)
+    start = StartingPoint(path, bundle.recipe, parameter_counts(bundle.model)["total"], same_languages)
     return start, (bundle.source, bundle.target)
 
 
@@ -80,6 +88,7 @@ def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBud
         *(choice for choice in _copy("model", recipe.model, model) if choice.key not in ("dropout", "embedding_init")),
         *dropout,
         ChosenSetting("training", "start_from", start.path, "The bundle whose weights are the initial ones."),
+        *([] if start.same_languages else [ChosenSetting("training", "new_vocabulary", True, OTHER_LANGUAGES)]),
         choose_start_share(facts, start),
         *_choose_training(facts, start, budget),
         *_choose_augmentation(facts, recipe, budget),
@@ -115,11 +124,14 @@ def choose_start_share(facts: TextFacts, start: StartingPoint) -> ChosenSetting:
             0.0,
             f"none, because its vocabulary has only {start.known_tokens:.0%} of the tokens of the text.",
         )
-    elif facts.old_share and facts.old_likeness >= SAME_TEXT:
-        reason = "high, because the new text is like the old one."
-    elif facts.old_share and facts.pairs > START_SHARE_PAIRS:
-        share *= START_SHARE_PAIRS / facts.pairs
-        reason = f"low, because {facts.pairs:,} new pairs next to old text, which is different, forget little."
+    elif facts.old_share:
+        difference = min(1.0, max(0.0, (SAME_TEXT - facts.old_likeness) / (SAME_TEXT - OTHER_TEXT)))
+        many = 1 - min(1.0, START_SHARE_PAIRS / facts.pairs)
+        share *= 1 - difference * many * min(1.0, facts.old_share)
+        if not difference:
+            reason = "high, because the new text is like the old one."
+        elif share < START_SHARE / 2:
+            reason = f"low, because {facts.pairs:,} new pairs next to old text, which is different, forget little."
     return ChosenSetting(
         "training", "start_share", round(share, 2), f"The bundle's share of the final weights: {reason}"
     )

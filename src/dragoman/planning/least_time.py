@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.planning.expect import count_parameters, describe_minutes
 from dragoman.planning.speed import R_DROP_COST, MachineSpeed
 from dragoman.settings import Recipe
-from dragoman.training.stages.recipes import needed_teachers
+from dragoman.training.stages.recipes import check_stage_corpora, needed_teachers
 
 LEAST_STEPS = 400
 """Steps below which translations are useless: 40,000 pairs of tatoeba reached a BLEU of 2.7 in 167 steps, and 12.6 in
@@ -28,6 +28,7 @@ def refuse_short_stages(recipe: Recipe, machine: MachineSpeed) -> None:
     Raises:
         UserError: The time is too short; the message names the shortest sensible time.
     """
+    check_stage_corpora(recipe)
     training, teachers = recipe.training, recipe.teachers
     if training.minutes is None:
         return
@@ -44,6 +45,6 @@ def refuse_short_stages(recipe: Recipe, machine: MachineSpeed) -> None:
         shortest = math.ceil(LEAST_STEPS * seconds_per_step / share / 60)
         raise UserError(
             f"{describe_minutes(training.minutes)} are too short: {name} would take only about {steps:,} steps, and "
-            f"with fewer than {LEAST_STEPS:,}, its translations are useless; give at least {shortest} minutes, or use "
-            "--force"
+            f"with fewer than {LEAST_STEPS:,}, its translations are useless; give at least "
+            f"{counted(shortest, 'minute')}, or use --force"
         )

@@ -116,6 +116,7 @@ def _resemblance(pairs: Sequence[Pair], others: Sequence[Pair]) -> float:
 
 
 def _word_pairs(pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
+    """Pairs of neighboring words; of neighboring characters in texts without spaces, such as Chinese ones."""
     for pair in pairs:
         for text in (pair.source, pair.target):
-            yield from pairwise(text.split())
+            yield from pairwise(text.split() if " " in text.strip() else text)

@@ -35,7 +35,7 @@ from dragoman.settings import CorpusReference, Data, Model, Recipe, WeightedCorp
 from dragoman.system.progress import Log, no_log
 from dragoman.system.time_limit import TimeLimit
 from dragoman.training.report.verdict import FEW_EPOCHS
-from dragoman.training.run.start import check_start_fits, check_start_languages
+from dragoman.training.run.start import check_start_fits
 
 ADAPTED = "-adapted"
 """The end of the name of a recipe that starts from a bundle, whose run is often called like the languages."""
@@ -170,10 +170,10 @@ def plan_recipe(
         UserError: The text or the bundle cannot be used, for example because the bundle is of other languages.
     """
     minutes = chosen_minutes(minutes, overrides)
-    new_vocabulary = overridden(overrides, "training.new_vocabulary") is True
-    start, tokenizers = (None, None) if start_from is None else load_start(start_from, texts.languages, new_vocabulary)
-    if start and not new_vocabulary:
-        check_start_languages(texts.languages, start.recipe, start.path)  # before the text is read, which takes long
+    start, tokenizers = None, None
+    if start_from is not None:  # refused before the text is read, which takes long
+        given = overridden(overrides, "training.new_vocabulary")
+        start, tokenizers = load_start(start_from, texts.languages, given if isinstance(given, bool) else None)
     find_training_corpora(texts.data(), data_directory).check_files(
         "the text is read to choose settings, and again to train"
     )

@@ -69,7 +69,10 @@ class WaitingClock:
         def share(start: float | None, end: float | None) -> float | None:
             return None if start is None or end is None or not seconds else (end - start) / seconds
 
-        return Waiting(share(before[1], self._before[1]), share(before[2], self._before[2]))
+        container = share(before[2], self._before[2])
+        if container is not None:  # the kernel adds up the time of each processor of the container
+            container /= usable_cores()
+        return Waiting(share(before[1], self._before[1]), container)
 
     @staticmethod
     def _now() -> tuple[float, float | None, float | None]:

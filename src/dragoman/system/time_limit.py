@@ -19,6 +19,9 @@ most this share of the time. The end translates as many sentences as the time al
 PROBE = 24
 """Sentences whose translation shows how long more of them take."""
 
+GROWTH = 4
+"""How many times as many are tried next, if the time would do for many times as many."""
+
 
 @dataclass(frozen=True)
 class TimeLimit:
@@ -38,6 +41,11 @@ class TimeLimit:
     def start(cls, minutes: float) -> TimeLimit:
         """The limit of the command that this process runs; starting Python and loading our code count."""
         return cls(minutes, time.monotonic() - time.process_time())
+
+    @classmethod
+    def for_end(cls, minutes: float) -> TimeLimit:
+        """The limit of a command that continues a run in the time that it reserved for its end."""
+        return cls(minutes, time.monotonic() - 60 * minutes * (1 - END_SHARE))
 
     @property
     def spent(self) -> float:
@@ -71,12 +79,16 @@ class TimeLimit:
             work: Is done on a few of them, to see how long it takes.
             share: Of the time that is left, the share that may be used.
         """
-        if len(items) <= PROBE:
-            return list(items)
-        started_at = self.clock()
-        work(evenly_spaced(items, PROBE))
-        each = max(1e-9, (self.clock() - started_at) / PROBE)
-        return evenly_spaced(items, max(PROBE, int(share * self.left / each)))
+        probe = fitting = PROBE
+        while probe < len(items):
+            started_at = self.clock()
+            work(evenly_spaced(items, probe))
+            each = max(1e-9, (self.clock() - started_at) / probe)
+            fitting = max(PROBE, int(share * self.left / each))
+            if fitting < GROWTH * GROWTH * probe:
+                return evenly_spaced(items, fitting)
+            probe *= GROWTH  # many are faster than few: they are computed together, on all cores
+        return list(items)
 
 
 def evenly_spaced(items: Sequence[Item], number: int) -> list[Item]:

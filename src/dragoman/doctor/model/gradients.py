@@ -464,8 +464,7 @@ def _hides(probe: Probe, name: str, zero: Tensor) -> bool:
     zero.copy_(SIZE * signs)
     if zero.numel() == 1 or set(_with_gradient(probe, others)) - before:
         return True
-    # No parameter was hidden, or there are no gradients. A matrix may still hide inputs; a vector is a bias.
-    return before == others and zero.dim() != 1
+    return zero.dim() != 1  # no parameter was hidden, but a matrix may still hide inputs; a vector is a bias
 
 
 def _with_gradient(probe: Probe, names: Iterable[str]) -> list[str]:

@@ -58,9 +58,7 @@ def check_translations(
     """
     return [
         *check_collapsed(sources, references, translations),
-        *check_empty_output(sources, translations, decoding),
-        *check_repetition(sources, references, translations),
-        *check_copying(sources, references, translations),
+        *_check_without_references(sources, references, translations, decoding),
         *check_output_length(references, translations, decoding),
         *(check_exposure_gap(report) if report else ()),
     ]
@@ -87,13 +85,24 @@ def check_translator(translator: Translator, sources: Sequence[str], references:
     return errors_first(findings)
 
 
+def _check_without_references(
+    sources: Sequence[str], references: Sequence[str], translations: Sequence[str], decoding: Decoding
+) -> list[Finding]:
+    """Findings for which it does not matter which reference belongs to which translation."""
+    return [
+        *check_empty_output(sources, translations, decoding),
+        *check_repetition(sources, references, translations),
+        *check_copying(sources, references, translations),
+    ]
+
+
 def _check_all(
     translator: Translator, sources: Sequence[str], references: Sequence[str], lines: Sequence[int]
 ) -> list[Finding]:
     """All findings about the translations of sources, given their line numbers in the file."""
     report, translations = evaluate(translator, sources, references)
     if shifted := list(check_shifted_references(references, translations, lines)):
-        return [*shifted, *check_repetition(sources, references, translations)]
+        return [*shifted, *_check_without_references(sources, references, translations, translator.decoding)]
     whole_file = list(check_use_of_source(translator, sources, references, translations))
     stretches = () if whole_file else check_reference_stretches(translator, sources, references, translations, lines)
     return [

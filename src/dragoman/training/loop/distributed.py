@@ -125,6 +125,11 @@ class Ranks:
 SINGLE_PROCESS = Ranks()
 
 
+def has_several_processes() -> bool:
+    """Whether torchrun has started this process and others."""
+    return dist.is_torchelastic_launched() and int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
 def refuse_several_processes(command: str) -> None:
     """Check that torchrun did not start several processes: each would choose settings by its own speed.
 
@@ -134,7 +139,7 @@ def refuse_several_processes(command: str) -> None:
     Raises:
         UserError: It did.
     """
-    if dist.is_torchelastic_launched() and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if has_several_processes():
         raise UserError(
             f"{command} chooses settings, but several processes must have the same ones; write a recipe with one "
             "process, and name it in the command for several"

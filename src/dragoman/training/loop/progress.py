@@ -40,8 +40,9 @@ class Progress:
         return self.validation_seconds / len(self.validated) if self.validated else 0.0
 
     def averaged(self, average: int) -> list[int]:
-        """Steps of the last `average` validations that have a checkpoint; their weights are averaged."""
-        return [int(step) for step, _, _ in self.scores[-average:]]
+        """Those of the last `average` validations whose checkpoint is not lost; their weights are averaged."""
+        kept = {step for step, _, _ in self.scores}
+        return [step for step in self.validated[-average:] if step in kept]
 
     def needed(self, average: int) -> set[int]:
         """Steps whose checkpoints would be needed if the run ended now."""
@@ -70,6 +71,13 @@ class Progress:
         self.stale = 0 if improving else self.stale + 1
         self.stopped_early = not improving and self.stale == settings.early_stopping
         return better
+
+    def repeat_lost_validation(self) -> None:
+        """Let the validation of this step be repeated if its weights are lost, which can be computed again."""
+        if self.validated[-1:] == [self.step] and all(step != self.step for step, _, _ in self.scores):
+            self.validated.pop()
+            self.validations -= 1
+            self.stopped_early = False
 
     def keep_only(self, steps: Collection[int]) -> None:
         """Forget the scores of all other steps, whose checkpoints are lost; the best is the best of the rest."""

@@ -51,7 +51,8 @@ class SlowPeriod:
         """What to do."""
         threads = torch.get_num_threads()
         if (self.waiting.container or 0.0) > NOTICED:
-            return f"allow the container more cores, or set training.threads={usable_cores()}"
+            fewer = f", or set training.threads={usable_cores()}" if threads > usable_cores() else ""
+            return f"allow the container more cores{fewer}"
         if (self.waiting.processor or 0.0) > NOTICED:
             fewer = "; training.threads=1 may be faster while they run" if threads > 1 else ""
             return f"stop other programs, or train for longer{fewer}"

@@ -224,7 +224,7 @@ class Trainer:
         progress = self.state.progress
         steps = [*progress.averaged(self.settings.average - 1), progress.step]
         self._average = self._average or deepcopy(model)
-        load_weights(self._average, average_weights(self.run, steps))
+        load_weights(self._average, average_weights(self.run, steps, self.log.message))
         return self._average
 
     def save(self) -> None:

@@ -152,8 +152,8 @@ def find_intact(run: Path, report: Callable[[str], None]) -> Intact:
             continue
         damaged = {name: problem for name, digest in digests.items() if (problem := _problem(directory / name, digest))}
         for name, problem in damaged.items():
-            report(f"{problem}; {'skipped' if _has_tensors(name) else 'the rest of this checkpoint is used'}")
-        if not any(map(_has_tensors, damaged)):
+            report(f"{problem}; {'skipped' if _is_needed(name) else 'the rest of this checkpoint is used'}")
+        if not any(_is_needed(name) for name in damaged):
             newest = step
         if _deployed(digests) not in damaged:
             usable.add(step)
@@ -286,13 +286,18 @@ def read_progress(run: Path, step: int) -> Progress:
     directory = checkpoint_path(run, step)
     about = _read_state(directory)
     for name, digest in about.pop("files").items():
-        if _has_tensors(name) and (problem := _problem(directory / name, digest)):
+        if _is_needed(name) and (problem := _problem(directory / name, digest)):
             raise UserError(problem)
     return Progress(**{"scores": scores_of_earlier_version(about), **about})
 
 
 def _has_tensors(name: str) -> bool:
     return name.endswith(".safetensors")
+
+
+def _is_needed(name: str) -> bool:
+    """Whether training cannot continue without a file of a checkpoint; averages are computed again."""
+    return _has_tensors(name) and name != AVERAGE
 
 
 def _problem(path: Path, digest: str) -> str | None:
@@ -363,14 +368,30 @@ def _load(path: Path) -> dict[str, Tensor]:
         raise UserError(f"{path}: damaged: {error}") from error
 
 
-def average_weights(run: Path, steps: Sequence[int]) -> dict[str, Tensor]:
+def average_weights(run: Path, steps: Sequence[int], report: Callable[[str], None]) -> dict[str, Tensor]:
     """The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), float32.
 
     In runs with a moving average of the weights, the mean of these moving averages.
+
+    Args:
+        run: The run's directory.
+        steps: The steps of the checkpoints, of which the last must be intact.
+        report: Called with a message for each of the others whose weights are damaged; they are left out.
+
+    Raises:
+        UserError: The last one is damaged.
     """
-    assert steps, "at least one checkpoint"
     total: dict[str, Tensor] = {}
+    count = 0
     for step in steps:
-        for name, value in averaged_weights(run, step).items():
+        try:
+            weights = averaged_weights(run, step)
+        except UserError as error:
+            if step == steps[-1]:
+                raise
+            report(f"{error}; not averaged")
+            continue
+        count += 1
+        for name, value in weights.items():
             total[name] = total[name] + value.float() if name in total else value.float()
-    return {name: value / len(steps) for name, value in total.items()}
+    return {name: value / count for name, value in total.items()}

@@ -21,6 +21,7 @@ from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Data, Recipe
 from dragoman.system.files import read_json, read_json_with, write_json
 from dragoman.system.leftovers import follow_links, is_leftover, remove_leftovers
+from dragoman.system.time_limit import LEAST_TRAINING
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers, tokenizers_digest
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.run.checkpoint import refuse_other_tokenizers
@@ -33,6 +34,8 @@ RECIPE_FILE = "recipe.toml"
 PAIRS_FILE = "pairs.json"
 """The numbers of pairs when the run was started, and a digest of their text."""
 DIGESTED_VALUES = 2**20  # at once
+RUN_FILE = "run.json"
+"""What a run was started with, and its recipe does not contain: the minutes for everything."""
 REPORT_FILE = "report.html"
 LEFT_OUT_FILE = "left-out.tsv"
 """Training pairs that `data.clean` left out, with the reasons."""
@@ -111,15 +114,19 @@ def _refuse_unwritable(output: Path) -> None:
 
 
 @contextmanager
-def lock_directory(run: Path) -> Iterator[None]:
+def lock_directory(run: Path, timeout: float = 0.0) -> Iterator[None]:
     """Let no other process train in a run directory. A killed process releases the lock.
+
+    Args:
+        run: The directory.
+        timeout: Seconds to wait for another process.
 
     Raises:
         UserError: Another process trains in it, or it cannot be written to.
     """
     lock = FileLock(run / LOCK_FILE)
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=timeout)
     except Timeout:
         raise UserError(f"{run}: another process is training in this directory") from None
     except OSError as error:
@@ -128,6 +135,31 @@ def lock_directory(run: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()  # the file stays: another process that has just opened it would hold a lock on a deleted file
+
+
+def record_minutes(run: Path, minutes: float) -> None:
+    """Store the limit of the command that starts a run, of which the recipe contains only the time of training."""
+    write_json(run / RUN_FILE, {"minutes": minutes})
+
+
+def read_minutes(run: Path) -> float | None:
+    """What `record_minutes` has stored, or None."""
+    minutes = read_digests(run / RUN_FILE).get("minutes")
+    return float(minutes) if isinstance(minutes, int | float) else None
+
+
+def has_minutes(run: Path, recipe: Recipe, minutes: float) -> bool:
+    """Whether a run was started with so many minutes for everything.
+
+    Args:
+        run: The run directory.
+        recipe: Its recipe.
+        minutes: Those that are given when it is resumed.
+    """
+    if (stored := read_minutes(run)) is not None:
+        return stored == minutes
+    of_training = recipe.training.minutes  # all that runs of earlier versions have
+    return of_training is not None and LEAST_TRAINING * minutes <= of_training <= minutes
 
 
 def start_directory(recipe: Recipe, output: Path, data: Dataset) -> None:
@@ -225,7 +257,7 @@ def _digest_of_text(data: Dataset) -> str:
 
 
 def _is_leftover(path: Path) -> bool:
-    return path.name == LOCK_FILE or is_leftover(path)
+    return path.name in (LOCK_FILE, RUN_FILE) or is_leftover(path)
 
 
 def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from dragoman.bundle import Bundle
@@ -17,7 +18,7 @@ from dragoman.doctor.output.check import check_translations
 from dragoman.engines.choose import open_engine
 from dragoman.engines.protocol import EngineRequest
 from dragoman.errors import UserError, counted
-from dragoman.evaluation.confidence import calibrate
+from dragoman.evaluation.confidence import MIN_PAIRS, calibrate
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.evaluation.nearest_match import nearest_match_baseline
@@ -25,7 +26,7 @@ from dragoman.explanation.alignment_choice import choose_rows
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
-from dragoman.system.time_limit import TimeLimit
+from dragoman.system.time_limit import TimeLimit, evenly_spaced
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.loop.initial_weights import mix_start_weights
 from dragoman.training.loop.state import load_weights
@@ -70,16 +71,18 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, limit: T
     decoding = recipe.decoding.model_copy(update={"neighbors": None})
     engine = open_engine(EngineRequest(bundle, decoding, device, compute_type="float32"))
     translator = Translator(bundle, decoding, str(device), engine=engine)
-    scores: dict[str, dict[str, Any]] = {}
+    fit = partial(_fit, limit=limit)
+    tests_share = TESTS_SHARE if data.start_scores is None else TESTS_SHARE / 2  # the bundle translates them, too
+    scores, tests = dict[str, dict[str, Any]](), dict[str, list[Pair]]()
     for name, pairs in data.tests.items():
-        share = TESTS_SHARE / (len(data.tests) - len(scores))
-        scored = _fit(pairs, translator, limit, share)
+        share = tests_share / (len(data.tests) - len(scores))
+        scored = tests[name] = fit(pairs, translator, share)
         log.line.update(1.0, f"translating and scoring {counted(len(scored), 'sentence')} of {name} …")
         if len(scored) < len(pairs):
             log.message(f"{name}: {len(scored):,} of {counted(len(pairs), 'sentence')} are scored, to end in time")
         scores[name] = _score_test(trainer, translator, name, scored)
     if data.start_scores is not None:
-        compare_with_start(trainer, translator, data.tests, scores, data.start_scores)
+        compare_with_start(trainer, translator, tests, scores, data.start_scores, fit)
     finished = replace(_describe(trainer, translator, limit), scores=scores)
     log.metrics.require_directory()
     remove_damaged_bundle(trainer.run, log.message)
@@ -88,7 +91,7 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, limit: T
     log.message(f"bundle: {trainer.run / 'bundle'}")
 
 
-def _fit(pairs: list[Pair], translator: Translator, limit: TimeLimit | None, share: float) -> list[Pair]:
+def _fit(pairs: list[Pair], translator: Translator, share: float, limit: TimeLimit | None) -> list[Pair]:
     """The pairs, or a sample of them that can be translated in a share of the time that is left."""
     if limit is None:
         return pairs
@@ -105,7 +108,9 @@ def _describe(trainer: Trainer, translator: Translator, limit: TimeLimit | None)
     data, line, bundle = trainer.data, trainer.log.line, translator.bundle
     line.update(1.0, "describing the training text …")
     described = describe_training_text(data, trainer.recipe).model_dump()
-    validation = _fit(data.validation, translator, limit, CALIBRATION_SHARE)
+    validation = _fit(data.validation, translator, CALIBRATION_SHARE, limit)
+    if len(validation) < MIN_PAIRS:  # too few for the confidence
+        validation = evenly_spaced(data.validation, MIN_PAIRS)
     dictionary = data.dictionary or learn_dictionary(_sample_pairs(data))
     rows = choose_rows(translator.bundle_on_device, validation, dictionary)
     line.update(1.0, "translating validation text, to calibrate the confidence …")

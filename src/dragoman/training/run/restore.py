@@ -11,12 +11,17 @@ from dragoman.system.files import atomic_file
 from dragoman.system.progress import Log, no_log
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
 from dragoman.training.run.checkpoint import checkpoint_path, checkpoint_steps, find_intact, read_copy
-from dragoman.training.run.directory import PAIRS_FILE, RECIPE_FILE, lock_directory, unchangeable_differences
+from dragoman.training.run.directory import PAIRS_FILE, RECIPE_FILE, RUN_FILE, lock_directory, unchangeable_differences
 from dragoman.training.run.metrics_file import METRICS_FILE, read_restored
 from dragoman.training.run.start import SOURCES_FILE, START_FILE
 
-CONSTANT = (SOURCE_FILE, TARGET_FILE, PAIRS_FILE, START_FILE, SOURCES_FILE)
+CONSTANT = (RUN_FILE, SOURCE_FILE, TARGET_FILE, PAIRS_FILE, START_FILE, SOURCES_FILE)
 """Files that do not change after the start of a run."""
+
+OTHER_SETTINGS = "its settings are not those of the checkpoints"
+
+OTHER_RANKS = 30.0
+"""Seconds to wait for other processes of the same run, which restore the same files."""
 
 
 def read_files_to_copy(run: Path) -> dict[str, bytes]:
@@ -58,10 +63,18 @@ def restore_metrics(run: Path, log: Log) -> None:
 
 
 def _restore(path: Path, content: bytes, checkpoint: Path, log: Log, moved: Data | None = None) -> None:
-    if problem := _problem(path, content, moved):
-        with lock_directory(path.parent), atomic_file(path, "wb") as file:
+    if not _problem(path, content, moved):
+        return
+    with lock_directory(path.parent, OTHER_RANKS):
+        if not (problem := _problem(path, content, moved)):
+            return  # another process of this run was faster
+        kept = ""
+        if problem == OTHER_SETTINGS:  # perhaps somebody has changed them
+            path.replace(path.with_name(f"{path.name}.old"))
+            kept = f"; the file is now {path.name}.old"
+        with atomic_file(path, "wb") as file:
             file.write(content)
-        log(f"{path}: {problem}; restored from {checkpoint}")
+    log(f"{path}: {problem}{kept}; restored from {checkpoint}")
 
 
 def _problem(path: Path, content: bytes, moved: Data | None) -> str | None:
@@ -79,4 +92,4 @@ def _problem(path: Path, content: bytes, moved: Data | None) -> str | None:
     if moved:
         before, now = (recipe.model_copy(update={"data": moved}) for recipe in (before, now))
     changed = unchangeable_differences(before, now)
-    return f"its settings are not those of the checkpoints ({', '.join(changed)})" if changed else None
+    return OTHER_SETTINGS if changed else None

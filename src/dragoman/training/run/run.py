@@ -44,6 +44,8 @@ from dragoman.training.run.directory import (
     REPORT_FILE,
     check_place,
     lock_directory,
+    read_minutes,
+    record_minutes,
     removed_after_error,
     start_directory,
     update_text_paths,
@@ -152,6 +154,8 @@ class _Run:
         with ExitStack() as locks:
             with self.ranks.first_before_others():
                 made = self.ranks.first and check_place(self.written, self.output, resume)
+                if self.ranks.first and self.limit and not resume:
+                    record_minutes(self.output, self.limit.minutes)
                 restore_replaced(self.output / "bundle")
                 if resume and needs_no_training(self.output):
                     return not self.ranks.first or self._end_again()
@@ -196,6 +200,9 @@ class _Run:
         """This run with a training that leaves time for its end."""
         compared = COMPARED_SENTENCES if self.written.distillation.teachers else 0
         sentences = len(data.dataset.validation) + sum(map(len, data.tests.values())) + compared
+        if data.start_scores:  # validation and old text twice, and the tests once more
+            old = sum(map(len, data.start_scores.old_text.values()))
+            sentences += 2 * (self.recipe.training.validation_sentences + old) + sum(map(len, data.tests.values()))
         minutes, end = limit.training_minutes(sentences, SETUP * limit.spent), limit.end_seconds(sentences)
         total = limit.spent + 60 * minutes + end
         late = (
@@ -235,7 +242,7 @@ class _Run:
     def _compare(self, stopped: bool = False) -> bool:
         """Compare a finished student with its teachers; returns False if a stop was requested before or meanwhile."""
         finished = not stopped and compare_student(
-            self.written, self.output, self.data_directory, self.line, self.limit
+            self.written, self.output, self.data_directory, self.line, self._limit_of_end()
         )
         if not finished:
             command = resume_command(self.output, self.data_directory)
@@ -282,11 +289,16 @@ class _Run:
             with trainer.stop.interruptible():
                 if model:
                     (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop, see `needs_no_training`
-                    score_and_save(trainer, model, data, self.limit)
+                    score_and_save(trainer, model, data, self._limit_of_end())
         except StopRequested:
             saved = False
         (stopped,) = self.ranks.largest((not saved,))  # the others would go on to the next stage
         return not stopped
+
+    def _limit_of_end(self) -> TimeLimit | None:
+        """The limit of the command; of a run that was resumed, the time that it reserved for its end."""
+        minutes = read_minutes(self.output) if self.limit is None else None
+        return self.limit if minutes is None else TimeLimit.for_end(minutes)
 
     def _build_trainer(self, data: RunData, started: bool) -> Trainer:
         """The trainer, at the newest intact checkpoint if there is one; `started` says whether there may be one."""
@@ -300,6 +312,7 @@ class _Run:
         if step is not None:
             load_checkpoint(run, int(step), state, ranks.rank)
             self._forget_lost(state.progress, intact.usable)
+            state.progress.repeat_lost_validation()
         elif recipe.training.start_from is not None and start is None:
             raise UserError(f"{run}: no intact checkpoint, and {recipe.training.start_from} cannot be used (see above)")
         elif started:

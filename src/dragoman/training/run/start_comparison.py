@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ from dragoman.training.loop.trainer import Trainer
 from dragoman.translator import Translator
 
 VALIDATION = "validation"
+
+COMPARISON_SHARE = 0.3
+"""The share of the time left for each of two translations of the texts, by the bundle and by the new translator."""
 
 
 @dataclass(frozen=True)
@@ -66,24 +69,28 @@ def compare_with_start(
     tests: Mapping[str, list[Pair]],
     scores: Mapping[str, dict[str, Any]],
     start: StartScores,
+    fit: Callable[[list[Pair], Translator, float], list[Pair]],
 ) -> None:
     """Score the bundle that a training started from and the new translator, and log both.
 
     Args:
         trainer: The trainer after its last step.
         translator: The new translator.
-        tests: The test corpora by name.
+        tests: The pairs of the test corpora that are scored, by name.
         scores: The scores of the new translator on them.
         start: The bundle and its text.
+        fit: The pairs that can be translated in a share of the time that is left.
     """
     device = trainer.state.device
     decoding = translator.decoding  # the same search for both
     request = EngineRequest(start.bundle, decoding, device, compute_type="float32")
     before = Translator(start.bundle, decoding, device=str(device), engine=open_engine(request))
     validation = trainer.data.validation[: trainer.settings.validation_sentences]
-    worse = []
-    for name, pairs in {**tests, VALIDATION: validation, **start.old_text}.items():
+    worse, others = [], {VALIDATION: validation, **start.old_text}
+    for number, (name, pairs) in enumerate({**tests, **others}.items()):
         trainer.log.line.update(1.0, f"comparing the scores of {name} …")
+        if name in others:
+            pairs = fit(pairs, before, COMPARISON_SHARE / (len(tests) + len(others) - number))
         old, search = _scores(before, pairs)
         new = {key: scores[name][key] for key in old} if name in tests else _scores(translator, pairs)[0]
         values = {"name": name, "old_text": name in start.old_text, "before": old, "after": new}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dragoman.corpus.monolingual import count_texts
 from dragoman.dataset.pairs import read_pairs
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.recipe import save_recipe
 from dragoman.settings import Data, Recipe
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
@@ -36,6 +36,9 @@ from dragoman.training.stages.text import TEXT_DIRECTORY, StageText, check_mono_
 
 TrainTeacher = Callable[[Recipe, Path], bool]
 """Trains, or continues to train, in a directory; returns whether that is finished."""
+
+LEAST_PAIRS, LEAST_PAIRS_SHARE = 500, 0.5
+"""A student learns nothing from fewer pairs, if they are also less than this share of the text."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +135,18 @@ class Stages:
         seconds = sum(result.seconds for _, result in results)
         self._announce(len(needed_teachers(self.recipe)) + 2, f"the translator, {_languages(self.recipe)}")
         last = final_recipe(self.recipe, data, references, seconds)
+        numbers = "; ".join(f"{corpus.name}: {result}" for corpus, result in results)
         if not last.data.train:
-            numbers = "; ".join(f"{corpus.name}: {result}" for corpus, result in results)
             raise UserError(
                 f"the teachers made no good pair ({numbers}); check their translations, and choose other teachers and "
                 "another --output"
+            )
+        pairs = sum(result.pairs for _, result in results)
+        lines = sum(result.lines / result.share for _, result in results if result.share)
+        if self.recipe.distillation.teachers and pairs < min(LEAST_PAIRS, LEAST_PAIRS_SHARE * lines):
+            raise UserError(
+                f"there are only {counted(pairs, 'pair')} to learn from, too few for a student ({numbers}); give more "
+                "minutes, or choose another teacher, and another --output"
             )
         return LastStage(last, text, [*facts, *made], all(result.share == 1 for _, result in results))
 
