@@ -15,7 +15,7 @@ from dragoman.documents.formats.json_values import open_json
 from dragoman.documents.formats.language_labels import LabeledDocument
 from dragoman.documents.formats.markdown import open_markdown
 from dragoman.documents.formats.odt import open_odt
-from dragoman.documents.formats.po_targets import PoDocument
+from dragoman.documents.formats.po import PoDocument
 from dragoman.documents.formats.pptx import open_pptx
 from dragoman.documents.formats.subtitles import open_srt, open_webvtt
 from dragoman.documents.formats.table import open_csv, open_tsv
