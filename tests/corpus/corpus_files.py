@@ -115,15 +115,16 @@ def _write_utf16_tmx(directory: Path, pairs: list[Pair]) -> CorpusReference:
 
 
 def _write_xliff_1(directory: Path, pairs: list[Pair]) -> CorpusReference:
-    units = (
+    units = "".join(
         f'<trans-unit id="{number}"><source>{escape(pair.source)}</source><target>{escape(pair.target)}</target>'
         "</trans-unit>\n"
         for number, pair in enumerate(pairs)
     )
     path = directory / "t.xlf"
     path.write_bytes(
-        '<?xml version="1.0"?>\n<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">\n<file '
-        f'original="x" source-language="de" target-language="en"><body>\n{"".join(units)}</body></file></xliff>'.encode()
+        '<?xml version="1.0"?>\n<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">\n'
+        '<file original="x" source-language="de" target-language="en"><body>\n'
+        f"{units}</body></file></xliff>".encode()
     )
     return str(path)
 

@@ -2,6 +2,7 @@
 
 | Module | Contents |
 |---|---|
-| units | what a translation unit of any format consists of: segments with a source, a translation and a state |
+| xml | trees of XML that keep what the file contains, and the units of large files one by one |
+| units | segments with a source, a translation and a state, and how to find them in units of XLIFF and TMX |
 | po | message catalogs: reading messages, writing translations into their lines |
 """

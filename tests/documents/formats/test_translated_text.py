@@ -360,7 +360,9 @@ def test_only_missing_plural_forms_are_added(forms: str, filled: str, texts: lis
 
 
 def test_bytes_of_po_stay_also_where_they_are_odd() -> None:
-    odd = 'msgid  "l\\303\\244uft"  "\\x21" \n# between\n  msgstr\t""\n\nmsgid"b"\nmsgstr"c"\n#~ msgid "d"\n#~ msgstr ""'
+    odd = (
+        'msgid  "l\\303\\244uft"  "\\x21" \n# between\n  msgstr\t""\n\nmsgid"b"\nmsgstr"c"\n#~ msgid "d"\n#~ msgstr ""'
+    )
     assert texts_of(odd, "en.po", "de") == ["läuft!"]
     assert translated(odd, "en.po") == "#, fuzzy\n" + odd.replace('  msgstr\t""', 'msgstr "LÄUFT!"')
 
