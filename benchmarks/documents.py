@@ -20,13 +20,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman import TextTranslator, load
-from dragoman.corpus.po_messages import read_messages
 from dragoman.documents.formats import open_document
+from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.formats.xml_tree import XmlNode, XmlText, read_xml
 from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.errors import UserError
+from dragoman.markup.po import read_messages
+from dragoman.markup.xml import XmlNode, XmlText
 
 FILLED = (".po", ".pot", ".xlf", ".xliff", ".tmx")
 SOURCE = re.compile(r'(?:source-language|srcLang|srclang)="([^"]+)"')

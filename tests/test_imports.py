@@ -19,6 +19,7 @@ ORDER = (
     {"settings"},
     {"recipe"},
     {"text"},
+    {"markup"},
     {"corpus"},
     {"dataset"},
     {"model"},

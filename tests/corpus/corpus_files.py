@@ -9,12 +9,9 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 import openpyxl
-from translate.storage.pypo import pofile
-from translate.storage.tmx import tmxfile
-from translate.storage.xliff import Xliff1File
-from translate.storage.xliff2 import Xliff2File
 
 from dragoman.corpus.pair import Pair
 from dragoman.settings import CorpusFile, CorpusReference, FilePair
@@ -99,11 +96,15 @@ def write_xlsx(directory: Path, pairs: list[Pair], header: tuple[str, ...] = ("d
 
 
 def write_tmx(directory: Path, pairs: list[Pair], languages: tuple[str, str] = ("de-DE", "EN")) -> CorpusReference:
-    memory = tmxfile(sourcelanguage=languages[0], targetlanguage=languages[1])
-    for pair in pairs:
-        memory.addtranslation(pair.source, languages[0], pair.target, languages[1])
+    def variant(language: str, text: str) -> str:
+        return f'<tuv xml:lang="{language}"><seg>{escape(text)}</seg></tuv>'
+
+    units = (f"<tu>{variant(languages[0], pair.source)}{variant(languages[1], pair.target)}</tu>\n" for pair in pairs)
     path = directory / "t.tmx"
-    memory.savefile(str(path))
+    path.write_bytes(
+        f'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4">\n'
+        f'<header srclang="{languages[0]}"/>\n<body>\n{"".join(units)}</body>\n</tmx>\n'.encode()
+    )
     return str(path)
 
 
@@ -113,31 +114,48 @@ def _write_utf16_tmx(directory: Path, pairs: list[Pair]) -> CorpusReference:
     return str(path)
 
 
-def _write_xliff(kind: Any, suffix: str) -> Writer:
-    def write(directory: Path, pairs: list[Pair]) -> CorpusReference:
-        project = kind(sourcelanguage="de", targetlanguage="en")
-        for pair in pairs:
-            unit = project.addsourceunit(pair.source)
-            unit.target = pair.target
-        path = directory / f"t{suffix}"
-        project.savefile(str(path))
-        return str(path)
+def _write_xliff_1(directory: Path, pairs: list[Pair]) -> CorpusReference:
+    units = "".join(
+        f'<trans-unit id="{number}"><source>{escape(pair.source)}</source><target>{escape(pair.target)}</target>'
+        "</trans-unit>\n"
+        for number, pair in enumerate(pairs)
+    )
+    path = directory / "t.xlf"
+    path.write_bytes(
+        '<?xml version="1.0"?>\n<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">\n'
+        '<file original="x" source-language="de" target-language="en"><body>\n'
+        f"{units}</body></file></xliff>".encode()
+    )
+    return str(path)
 
-    return write
+
+def _write_xliff_2(directory: Path, pairs: list[Pair]) -> CorpusReference:
+    segments = (
+        f"<segment><source>{escape(pair.source)}</source><target>{escape(pair.target)}</target></segment>\n"
+        for pair in pairs
+    )
+    path = directory / "t.xliff"
+    path.write_bytes(
+        '<?xml version="1.0"?>\n<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="de" '
+        f'trgLang="en"><file id="f"><unit id="u">\n{"".join(segments)}</unit></file></xliff>'.encode()
+    )
+    return str(path)
 
 
 def write_po(directory: Path, pairs: list[Pair]) -> CorpusReference:
     """Messages in German, translated into English; those without a side cannot be written."""
-    messages = pofile()
-    messages.updateheader(  # type: ignore[no-untyped-call]
-        add=True, Language="en", Content_Type="text/plain; charset=UTF-8"
+
+    def quote(text: str) -> str:
+        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    header = "Language: en\\nContent-Type: text/plain; charset=UTF-8\\n"
+    messages = (
+        f"#: main.c:{number}\nmsgid {quote(pair.source)}\nmsgstr {quote(pair.target)}\n\n"
+        for number, pair in enumerate(pairs)
+        if pair.complete
     )
-    for pair in pairs:
-        if pair.complete:
-            unit = messages.addsourceunit(pair.source)
-            unit.target = pair.target
     path = directory / "t.po"
-    messages.savefile(str(path))
+    path.write_bytes(f'msgid ""\nmsgstr "{header}"\n\n{"".join(messages)}'.encode())
     return str(path)
 
 
@@ -182,8 +200,8 @@ _PLAIN: dict[str, Writer] = {
     "csv with chosen columns": _write_chosen_columns,
     "tmx": write_tmx,
     "tmx in UTF-16": _write_utf16_tmx,
-    "xliff 1.2": _write_xliff(Xliff1File, ".xlf"),
-    "xliff 2": _write_xliff(Xliff2File, ".xliff"),
+    "xliff 1.2": _write_xliff_1,
+    "xliff 2": _write_xliff_2,
     "po": write_po,
     "jsonl": _write_jsonl(lambda pair: {"en": pair.target, "id": 7, "de": pair.source}, True),
     "jsonl nested": _write_jsonl(lambda pair: {"translation": {"de": pair.source, "en": pair.target}}, False),

@@ -17,12 +17,13 @@ import pytest
 from corpus_files import PAIRS, WRITERS
 
 from dragoman.corpus import archive as archives
-from dragoman.corpus import xml_units, zipped
+from dragoman.corpus import zipped
 from dragoman.corpus.corpus import aligned_files, read_corpus
 from dragoman.corpus.delimited import QUOTED_ROWS
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError
+from dragoman.markup import xml
 from dragoman.settings import CorpusFile, CorpusReference, FilePair
 
 
@@ -436,7 +437,7 @@ def test_control_characters_of_public_archives_become_spaces(tmp_path: Path) -> 
 
 def test_units_are_read_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit that a unit fits into, but no two of them do."""
-    monkeypatch.setattr(xml_units, "MAX_UNIT_BYTES", 70_000)
+    monkeypatch.setattr(xml, "MAX_UNIT_BYTES", 70_000)
     path = tmp_path / "t.tmx"
     path.write_bytes(tmx(unit("x" * 50_000) * 20))
     assert len(read(str(path))) == 20
@@ -457,7 +458,7 @@ def mutate(content: bytes, random: Random) -> bytes:
     return random.choice(damages)()
 
 
-@pytest.mark.filterwarnings("ignore:.* units lack")
+@pytest.mark.filterwarnings("ignore:.*(units lack|not used|XML does not allow)")
 @pytest.mark.parametrize("name", WRITERS)
 def test_randomly_damaged_files_raise_only_user_errors(name: str, tmp_path: Path) -> None:
     random = Random(name)

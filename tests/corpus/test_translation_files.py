@@ -231,13 +231,19 @@ def test_the_plural_form_for_one_is_stated_in_the_header_of_po(tmp_path: Path) -
     )
     path = tmp_path / "de.po"
     path.write_text(f'msgid ""\nmsgstr "Language: de\\n{forms}\\n"\n\n{messages}', "utf-8")
-    assert read(path, "en", "de") == [Pair("%d dog", "%d Hund")]
+    expected = [Pair("%d dogs", "kein Hund"), Pair("%d dog", "%d Hund"), Pair("%d dogs", "%d Hunde")]
+    assert read(path, "en", "de") == expected
 
 
 def test_po_has_translated_messages_in_both_directions(tmp_path: Path) -> None:
     path = tmp_path / "t.po"
     path.write_text(PO, "utf-8")
-    expected = [Pair('Save "%s"\tnow', '"%s" jetzt speichern'), Pair("%d dog", "%d Hund"), Pair("AB", "C")]
+    expected = [
+        Pair('Save "%s"\tnow', '"%s" jetzt speichern'),
+        Pair("%d dog", "%d Hund"),
+        Pair("%d dogs", "%d Hunde"),
+        Pair("AB", "C"),
+    ]
     with pytest.warns(UserWarning, match="2 of 5 messages are fuzzy or not translated"):
         assert read(path, "en", "de") == expected
     with pytest.warns(UserWarning, match="not translated"):

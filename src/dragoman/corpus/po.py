@@ -1,7 +1,4 @@
-"""Translated messages in PO files (GNU gettext).
-
-Our own reader instead of a library: those load the whole file, and skip the rest of a damaged one without an error.
-"""
+"""Translated messages in PO files (GNU gettext)."""
 
 from __future__ import annotations
 
@@ -17,15 +14,16 @@ from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import make_pair
-from dragoman.corpus.po_messages import read_messages, singular_form
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError, counted
+from dragoman.markup.po import PluralForms, find_charset, parse_header, read_messages
+from dragoman.markup.units import State
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .po file"
 
-_CHARSET = re.compile(rb"charset=([\w.:-]+)")
+_HEADER_BYTES = 10_000
 _SCRIPTS = {"latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"}
 _LOCALE = re.compile(r"[A-Za-z]{2,3}(?:[-_.@][A-Za-z0-9-]+)*")
 
@@ -36,7 +34,7 @@ def recognizes(reference: CorpusReference) -> bool:
 
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
-    """The translated messages in this file, of plural forms the singular; UserError if it is missing."""
+    """The translated messages in this file, and each plural form; UserError if it is missing."""
     refuse_settings(reference, "delimiter", "columns", "header", "quotes")
     return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
 
@@ -44,39 +42,36 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
 def stated_languages(reference: CorpusReference) -> list[str]:
     """The language of the translations, if the header states it; a PO file does not state that of the messages."""
     path = existing_file(file_name(reference))
-    with closing(read_lines(path, as_corpus_file(reference).encoding or _find_charset(path))) as lines:
+    with closing(read_lines(path, as_corpus_file(reference).encoding or _find_encoding(path))) as lines:
         first = next(read_messages(lines, str(path)), None)
-    header = _parse_header(first.target) if first and not first.source else {}
+    header = parse_header(first.target) if first and first.is_header else {}
     return [_as_tag(locale)] if (locale := header.get("language", "")) else []
 
 
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
     header: dict[str, str] = {}
+    forms = PluralForms()
     forward: bool | None = None
-    messages = translated = singular = 0
-    with closing(read_lines(path, encoding or _find_charset(path))) as lines:
+    messages = translated = 0
+    with closing(read_lines(path, encoding or _find_encoding(path))) as lines:
         for message in read_messages(lines, str(path)):
-            if not message.source and not message.context:
-                header = _parse_header(message.target)
-                singular = singular_form(header.get("plural-forms", ""))
+            if message.is_header:
+                header = parse_header(message.target)
+                forms = PluralForms.parse(header.get("plural-forms", ""))
                 continue
             if forward is None:
                 forward = _find_direction(path, header.get("language", ""), languages)
             messages += 1
-            target = message.target_for_one(singular)
-            if target and not message.fuzzy:
-                translated += 1
-                texts = (message.source, target) if forward else (target, message.source)
+            segments = message.segments(forms)
+            pairs = {(each.source, each.target): None for each in segments if each.state == State.FINISHED}
+            translated += bool(pairs)
+            for source, target in pairs:
+                texts = (source, target or "") if forward else (target or "", source)
                 yield make_pair(*texts, f"{path} line {message.line}")
     if messages and not translated:
         raise UserError(f"{path}: no translations in {counted(messages, 'message')}, apart from fuzzy ones")
     what = "messages are fuzzy or not translated, and not used"
     warn_of_unused(str(path), messages - translated, messages, what)
-
-
-def _parse_header(text: str) -> dict[str, str]:
-    fields = (line.partition(":") for line in text.split("\n"))
-    return {key.strip().lower(): value.strip() for key, colon, value in fields if colon}
 
 
 def _as_tag(locale: str) -> str:
@@ -88,15 +83,14 @@ def _as_tag(locale: str) -> str:
     return f"{language}-{script}{separator and '-'}{region}" if script else name
 
 
-def _find_charset(path: Path) -> str | None:
+def _find_encoding(path: Path) -> str | None:
     """The encoding that the header declares, if it is not UTF-8."""
     try:
         with open_binary(path) as stream:
-            match = _CHARSET.search(stream.read(10_000))
+            charset = find_charset(stream.read(_HEADER_BYTES)).lower()
     except (EOFError, OSError, zlib.error):  # reading the lines reports this
         return None
-    charset = match[1].decode().lower() if match else "utf-8"
-    return None if charset in ("utf-8", "utf8", "us-ascii", "ascii", "charset") else charset
+    return None if charset in ("utf-8", "utf8", "us-ascii", "ascii") else charset
 
 
 def _find_direction(path: Path, declared: str, languages: Languages) -> bool:

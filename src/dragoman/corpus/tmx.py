@@ -8,7 +8,6 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO
-from xml.etree.ElementTree import Element
 
 from dragoman.corpus.checks import existing_file, warn_of_unused
 from dragoman.corpus.language_tags import find_language
@@ -16,14 +15,20 @@ from dragoman.corpus.lines import open_binary
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
-from dragoman.corpus.segments import require_languages, to_pair
-from dragoman.corpus.xml_units import Unit, read_units
+from dragoman.corpus.translation_units import (
+    FIRST_UNITS,
+    choose_variants,
+    read_file,
+    require_languages,
+    to_pair,
+    warn_of_variants,
+)
 from dragoman.errors import UserError
+from dragoman.markup.units import tmx_variants
+from dragoman.markup.xml import xml_text
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .tmx file"
-
-FIRST_UNITS = 200  # that are read to find the languages
 
 
 def recognizes(reference: CorpusReference) -> bool:
@@ -47,8 +52,8 @@ def stated_languages(reference: CorpusReference) -> list[str]:
 def memory_languages(stream: IO[bytes], name: str, encoding: str | None) -> list[str]:
     """The same for an open file; UserError if there are none."""
     found: Counter[str] = Counter()
-    for unit in islice(read_units(stream, name, encoding, ["tu"], ["header"]), FIRST_UNITS):
-        found.update(_find_segments(unit).keys())
+    for unit in islice(read_file(stream, name, encoding, ["tu"], ["header"]), FIRST_UNITS):
+        found.update(tmx_variants(unit.element).keys())
         source = find_language(unit.context.get("header", {}).get("srclang", ""), tuple(found))
         if source is not None:
             found[source] += FIRST_UNITS  # comes first
@@ -70,27 +75,18 @@ def read_tmx(stream: IO[bytes], name: str, encoding: str | None, languages: Lang
     """
     found: Counter[str] = Counter()
     total = matched = ambiguous = 0
-    for unit in read_units(stream, name, encoding, ["tu"]):
+    texts = ((tmx_variants(unit.element), unit.line) for unit in read_file(stream, name, encoding, ["tu"], ()))
+    units, variants = choose_variants(texts, languages, lambda unit: unit[0])
+    for segments, line in units:
         total += 1
-        segments = _find_segments(unit)
-        source, target = (find_language(language, tuple(segments)) for language in languages)
+        source, target = (each.find(segments) for each in variants)
         if source is not None and target is not None and source != target:
             matched += 1
-            ambiguous += len(segments[source]) > 1 or len(segments[target]) > 1
-            yield to_pair(segments[source][0], segments[target][0], f"{name} line {unit.line}")
+            ambiguous += any(len(segments[tag]) > 1 and xml_text(segments[tag][1]).strip() for tag in (source, target))
+            yield to_pair(segments[source][0], segments[target][0], f"{name} line {line}")
         elif not matched:
             found.update(segments.keys())
     require_languages(matched > 0, found, languages, name, "unit")
     warn_of_unused(name, total - matched, total, f"units lack {languages[0]} or {languages[1]}, and are not used")
     warn_of_unused(name, ambiguous, total, "units have several texts in one language; the first is used")
-
-
-def _find_segments(unit: Unit) -> dict[str, list[Element]]:
-    """The segments of each language in a unit."""
-    segments: dict[str, list[Element]] = {}
-    for variant in unit.element.iterfind("tuv"):
-        language = variant.get("xml:lang") or variant.get("lang") or ""
-        segment = variant.find("seg")
-        if segment is not None and language:
-            segments.setdefault(language, []).append(segment)
-    return segments
+    warn_of_variants(variants, languages, name)

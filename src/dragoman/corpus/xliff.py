@@ -7,29 +7,26 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO
-from xml.etree.ElementTree import Element
 
 from dragoman.corpus.checks import existing_file, warn_of_unused
-from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
-from dragoman.corpus.segments import require_languages, to_pair
-from dragoman.corpus.xml_units import Unit, read_units
+from dragoman.corpus.translation_units import choose_variants, read_file, require_languages, to_pair, warn_of_variants
 from dragoman.errors import UserError
+from dragoman.markup.units import State, xliff_segments
+from dragoman.markup.xml import Unit
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .xliff file"
 
-_SUFFIXES = (".xliff", ".xlf", ".sdlxliff", ".mqxliff", ".mxliff")
-UNTRANSLATED_STATES = {"new", "needs-translation", "initial"}
-"""States of targets that are not translations yet; often they are copies of the source."""
+XLIFF_SUFFIXES = (".xliff", ".xlf", ".sdlxliff", ".mqxliff", ".mxliff")
 
 
 def recognizes(reference: CorpusReference) -> bool:
     """Whether this is a path that ends in ``.xliff``, ``.xlf`` or the suffix of a program's XLIFF files."""
-    return has_suffix(reference, *_SUFFIXES)
+    return has_suffix(reference, *XLIFF_SUFFIXES)
 
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
@@ -47,49 +44,41 @@ def stated_languages(reference: CorpusReference) -> list[str]:
 
 
 def _read_units(stream: IO[bytes], path: Path, encoding: str | None) -> Iterator[Unit]:
-    return read_units(stream, str(path), encoding, ["trans-unit", "unit"], ["file", "xliff"])
+    return read_file(stream, str(path), encoding, ["trans-unit", "unit"], ["file", "xliff"])
 
 
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
     found: Counter[str] = Counter()
     total = matched = 0
     with open_binary(path) as stream:
-        for unit in _read_units(stream, path, encoding):  # in XLIFF 1.2, each is its own only segment
-            tags = _find_languages(unit, str(path))
-            forward, backward = _matches(tags, languages), _matches(tags[::-1], languages)
-            for segment in unit.element.iterfind("segment") if unit.element.tag == "unit" else (unit.element,):
+        tagged = ((unit, _find_languages(unit, str(path))) for unit in _read_units(stream, path, encoding))
+        units, variants = choose_variants(tagged, languages, lambda unit: filter(None, unit[1]))
+        for unit, tags in units:
+            forward, backward = (
+                all(not tag or each.find([tag]) for tag, each in zip(sides, variants, strict=True))
+                for sides in (tags, tags[::-1])
+            )
+            for segment in xliff_segments(unit.element, unit.translate, unit.line):
                 total += 1
-                texts = _find_texts(segment)
-                if texts and (forward or backward):
-                    matched += 1
-                    yield to_pair(*(texts if forward else texts[::-1]), f"{path} line {unit.line}")
-                elif texts:
+                if segment.state != State.FINISHED or segment.target is None:
+                    continue
+                if not forward and not backward:
                     found[" to ".join(filter(None, tags))] += 1
+                    continue
+                matched += 1
+                texts = (segment.source, segment.target) if forward else (segment.target, segment.source)
+                yield to_pair(*texts, f"{path} line {unit.line}")
     require_languages(matched > 0, found, languages, str(path), "segment")
-    warn_of_unused(str(path), total - matched, total, "segments are not translated or in other languages, and not used")
+    what = "segments are not translated, not confirmed, or in other languages, and not used"
+    warn_of_unused(str(path), total - matched, total, what)
+    warn_of_variants(variants, languages, str(path))
 
 
 def _find_languages(unit: Unit, name: str) -> tuple[str, str]:
     """The tags of source and target; that of the target is empty if the file does not declare it."""
     file, root = unit.context.get("file", {}), unit.context.get("xliff", {})
     source = file.get("source-language") or root.get("srcLang")
-    target = unit.element.find("target")
-    in_target = target.get("xml:lang") if target is not None else None
+    in_target = next((target.attributes.get("xml:lang") for target in unit.element.elements("target")), None)
     if not source:
         raise UserError(f"{name} line {unit.line}: the source language is missing (source-language or srcLang)")
     return source, file.get("target-language") or root.get("trgLang") or in_target or ""
-
-
-def _matches(tags: tuple[str, ...], languages: Languages) -> bool:
-    """Whether the declared tags stand for the languages; at least one is declared."""
-    return all(
-        not tag or find_language(language, (tag,)) is not None for tag, language in zip(tags, languages, strict=True)
-    )
-
-
-def _find_texts(segment: Element) -> tuple[Element, Element] | None:
-    """Source and target, if the segment is translated."""
-    source, target = segment.find("source"), segment.find("target")
-    if source is None or target is None or {segment.get("state"), target.get("state")} & UNTRANSLATED_STATES:
-        return None
-    return source, target

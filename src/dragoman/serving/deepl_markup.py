@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from dragoman.documents.formats.passage import Writing
 from dragoman.documents.formats.xml_fragment import name_numbers, parse_fragment, restore_numbers
 from dragoman.documents.formats.xml_text import XmlFragment, structural_elements
-from dragoman.documents.formats.xml_tree import NotWellFormedError, encode_xml
 from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.html.tokens import BLOCKS, Elements
 from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
 from dragoman.errors import UserError
+from dragoman.markup.xml import NotWellFormedError, encode_xml
 from dragoman.serving.errors import RequestError
 from dragoman.serving.models import ServedModel
 from dragoman.serving.parameters import Parameters

@@ -143,6 +143,8 @@ XLIFF_1 = """<?xml version="1.0" encoding="UTF-8"?>
   </file>
 </xliff>
 """  # noqa: E501 - as programs write it
+SDLXLIFF = """<?xml version="1.0" encoding="utf-8"?><xliff xmlns:sdl="http://sdl.com/FileTypes/SdlXliff/1.0" xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><file original="a.docx" datatype="x-sdlfilterframework2" source-language="de-DE" target-language="en-US"><body><group><trans-unit id="a-1"><source>Ein Satz. Noch einer.</source><seg-source><g id="1"><mrk mtype="seg" mid="1">Ein Satz.</mrk> <mrk mtype="seg" mid="2">Noch <g id="2">einer</g>.</mrk></g></seg-source><sdl:seg-defs><sdl:seg id="1"/><sdl:seg id="2"><sdl:value key="x">y</sdl:value></sdl:seg></sdl:seg-defs></trans-unit><trans-unit id="a-2"><source>Fertig.</source><seg-source><mrk mtype="seg" mid="3">Fertig.</mrk></seg-source><target><mrk mtype="seg" mid="3">Done.</mrk></target><sdl:seg-defs><sdl:seg id="3" conf="Translated"/></sdl:seg-defs></trans-unit></group></body></file></xliff>
+"""  # noqa: E501
 XLIFF_2 = """<?xml version="1.0"?>
 <xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="de" trgLang="en-US">
   <file id="f1">
@@ -227,6 +229,9 @@ FILLED_SAMPLES: list[tuple[str, bytes]] = [
     ("a.xlf", XLIFF_1.encode()),
     ("utf16.xlf", XLIFF_1.replace("UTF-8", "UTF-16").encode("utf-16")),
     ("a.xliff", XLIFF_2.encode()),
+    ("a.mqxliff", XLIFF_1.encode()),
+    ("a.mxliff", XLIFF_1.encode()),
+    ("a.sdlxliff", SDLXLIFF.encode()),
     ("memory.tmx", TMX.encode()),
     ("latin.tmx", TMX.replace("utf-8", "iso-8859-1").encode("latin-1")),
 ]

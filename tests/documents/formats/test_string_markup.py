@@ -55,12 +55,11 @@ def in_csv(text: str, translate: Any) -> str:
 
 
 def in_po(text: str, translate: Any) -> str:
-    from translate.storage import pypo
-
-    library: Any = pypo
     data = f'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid {json.dumps(text)}\nmsgstr ""\n'
-    store = library.pofile.parsestring(assemble(open_document(data.encode(), "a.po", ("de", "en")), translate))
-    return str(store.units[1].target)
+    translated = assemble(open_document(data.encode(), "a.po", ("de", "en")), translate).decode()
+    return "".join(
+        json.loads(line) for line in translated.partition("\nmsgid")[2].partition("\nmsgstr ")[2].splitlines()
+    )
 
 
 FORMATS = {"json": in_json, "csv": in_csv, "po": in_po}

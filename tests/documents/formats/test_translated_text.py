@@ -6,6 +6,9 @@ import csv
 import io
 import json
 import re
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -308,26 +311,60 @@ def test_html_is_translated() -> None:
     assert "EIN <b>GROSSER</b> HUND" in after
 
 
-def test_po_is_filled_and_marked_as_fuzzy() -> None:
-    from translate.storage import pypo
+FILLED = {
+    "#, c-format\nmsgid": "#, fuzzy, c-format\nmsgid",
+    'msgid "Hund %s läuft"\nmsgstr ""': 'msgid "Hund %s läuft"\nmsgstr "HUND %S LÄUFT"',
+    'msgctxt "menu"': '#, fuzzy\nmsgctxt "menu"',
+    'msgstr[0] ""\nmsgstr[1] ""': 'msgstr[0] "%D DATEI"\nmsgstr[1] "%D DATEIEN"',
+    'msgid ""\n"Erste': '#, fuzzy\nmsgid ""\n"Erste',
+    '\\"Zeile\\""\nmsgstr ""': '\\"Zeile\\""\nmsgstr ""\n"ERSTE ZEILE\\n"\n"ZWEITE \\"ZEILE\\""',
+}
+"""What changes in `PO`: the translations that were missing, and their flags."""
 
-    library: Any = pypo
-    before, after = (library.pofile.parsestring(each.encode()) for each in (PO, translated(PO, "de.po")))
-    assert len(before.units) == len(after.units)
-    for old, new in zip(before.units, after.units, strict=True):
-        assert (old.source, old.getnotes(), old.getlocations(), old.getcontext()) == (
-            new.source,
-            new.getnotes(),
-            new.getlocations(),
-            new.getcontext(),
-        )
-        if old.istranslatable() and not any(map(str, old.target.strings if old.hasplural() else [old.target])):
-            assert new.isfuzzy()
-            sources = [str(each) for each in (old.source.strings if old.hasplural() else [old.source])]
-            targets = [str(each) for each in (new.target.strings if new.hasplural() else [new.target])]
-            assert targets == ["\n".join(map(upper, source.split("\n"))) for source in sources]
-        else:
-            assert str(old) == str(new)
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_po_is_filled_and_marked_as_fuzzy_and_else_identical(end: str) -> None:
+    expected = PO
+    for before, after in FILLED.items():
+        assert expected.count(before) == 1
+        expected = expected.replace(before, after)
+    assert translated(PO.replace("\n", end), "de.po") == expected.replace("\n", end)
+
+
+@pytest.mark.skipif(not shutil.which("msgfmt"), reason="gettext is not installed")
+def test_gettext_accepts_filled_po(tmp_path: Path) -> None:
+    path = tmp_path / "en.po"
+    path.write_text(translated(PO.replace("%s", "").replace("%d ", ""), "en.po"), "utf-8")
+    result = subprocess.run(
+        ["msgfmt", "-c", "--statistics", path, "-o", "en.mo"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert result.returncode == 0
+    assert result.stderr.endswith("1 translated message, 4 fuzzy translations.\n")
+
+
+@pytest.mark.parametrize(
+    ("forms", "filled", "texts"),
+    [
+        ('msgstr[0] "a"\nmsgstr[1] ""\n', 'msgstr[0] "a"\nmsgstr[1] "%D HUNDE"\n', ["%d Hunde"]),
+        ('msgstr[0] ""\nmsgstr[1] "a"\n', 'msgstr[0] "%D HUND"\nmsgstr[1] "a"\n', ["%d Hund"]),
+        ('msgstr[0] "a"\n', 'msgstr[0] "a"\nmsgstr[1] "%D HUNDE"\n', ["%d Hunde"]),
+        ('msgstr[0] "a"\nmsgstr[1] "b"\n', 'msgstr[0] "a"\nmsgstr[1] "b"\n', []),
+    ],
+)
+def test_only_missing_plural_forms_are_added(forms: str, filled: str, texts: list[str]) -> None:
+    start = 'msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=n!=1;\\n"\n\nmsgid "%d Hund"\nmsgid_plural "%d Hunde"\n'
+    assert texts_of(start + forms, "en.po", "de") == texts
+    after = translated(start + forms, "en.po")
+    assert after.replace("#, fuzzy\n", "") == start + filled
+    assert after.count("#, fuzzy") == bool(texts)
+
+
+def test_bytes_of_po_stay_also_where_they_are_odd() -> None:
+    odd = (
+        'msgid  "l\\303\\244uft"  "\\x21" \n# between\n  msgstr\t""\n\nmsgid"b"\nmsgstr"c"\n#~ msgid "d"\n#~ msgstr ""'
+    )
+    assert texts_of(odd, "en.po", "de") == ["läuft!"]
+    assert translated(odd, "en.po") == "#, fuzzy\n" + odd.replace('  msgstr\t""', 'msgstr "LÄUFT!"')
 
 
 @pytest.mark.parametrize("number", [1, 3])

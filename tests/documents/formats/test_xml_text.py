@@ -10,9 +10,9 @@ from segment_translators import translate_upper
 from dragoman.documents.formats.passage import Writing
 from dragoman.documents.formats.xml_fragment import parse_fragment
 from dragoman.documents.formats.xml_text import XmlFragment, structural_elements
-from dragoman.documents.formats.xml_tree import NotWellFormedError, encode_xml
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError
+from dragoman.markup.xml import NotWellFormedError, encode_xml
 
 
 def read(xml: str, kept: str = "", blocks: str = "") -> XmlFragment:

@@ -12,6 +12,7 @@ from dragoman.corpus.references import UndeclaredError
 from dragoman.corpus.xml_encoding import decode_xml, find_xml_encoding
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.errors import UserError
+from dragoman.markup.xml import TreeParser, XmlElement, refuse_huge_xml
 
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -57,12 +58,20 @@ def read_characters(file: DocumentFile) -> Characters:
     return Characters(text, encoding, mark)
 
 
-def read_xml_characters(file: DocumentFile) -> Characters:
-    """The text of an XML file, in the encoding that it declares.
+def read_xml(file: DocumentFile) -> tuple[XmlElement, Characters]:
+    """The tree of an XML file, see `TreeParser.parse`, and its text, in the encoding that it declares.
 
     Raises:
-        UserError: It is not XML, is empty, or is not in its encoding.
+        UserError: The file is not well-formed XML, is huge or deeply nested, or declares entities.
     """
+    characters = _read_xml_characters(file)
+    elements = characters.text.count("<") - characters.text.count("</")
+    refuse_huge_xml(file.name, len(characters.text), elements)
+    parser = TreeParser(file.name)
+    return parser.parse(characters.text), characters
+
+
+def _read_xml_characters(file: DocumentFile) -> Characters:
     encoding = find_xml_encoding(file.data[:65536])
     text = "".join(decode_xml(io.BytesIO(file.data), file.name, None))
     mark = _find_mark(file.data)

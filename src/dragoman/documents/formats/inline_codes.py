@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dragoman.documents.formats.codes import Code, fold_codes
 from dragoman.documents.formats.items import Fixed, Group, Item, TextItem
 from dragoman.documents.formats.string_markup import markup_items
-from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, encode_xml, is_protected, raw_xml
+from dragoman.markup.xml import XmlElement, XmlNode, XmlText, encode_xml, is_protected, raw_xml
 
 _GROUPS = {"g", "mrk", "pc", "hi"}
 _OPENING = {"bpt": ("rid", "i", "id"), "bx": ("rid", "id"), "sc": ("id",)}

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.items import Fixed, Group, Item, Part, TextItem, to_parts
 from dragoman.documents.formats.passage import Passage, Writing
-from dragoman.documents.formats.xml_tree import XmlNode, XmlText, encode_xml, is_protected, raw_xml, read_xml, xml_text
+from dragoman.markup.xml import XmlNode, XmlText, encode_xml, is_protected, raw_xml, xml_text
 
 _SPACES = re.compile(r"[ \t\r\n]+")
 

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.fields import FieldCharacter, fold_fields
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.items import Fixed, Group, Item, Part, TextItem, to_parts
 from dragoman.documents.formats.passage import Passage, Writing
-from dragoman.documents.formats.xml_tree import (
+from dragoman.markup.xml import (
     XmlElement,
     XmlNode,
     XmlText,
     encode_xml,
     raw_xml,
-    read_xml,
     xml_text,
 )
 

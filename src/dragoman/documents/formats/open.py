@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from dragoman.corpus.encodings import describe_content
 from dragoman.corpus.pair import Languages
+from dragoman.corpus.xliff import XLIFF_SUFFIXES
 from dragoman.documents.formats.docx import open_docx
 from dragoman.documents.formats.epub import open_epub
 from dragoman.documents.formats.file import DocumentFile, OpenDocument
@@ -15,13 +16,13 @@ from dragoman.documents.formats.json_values import open_json
 from dragoman.documents.formats.language_labels import LabeledDocument
 from dragoman.documents.formats.markdown import open_markdown
 from dragoman.documents.formats.odt import open_odt
-from dragoman.documents.formats.po_targets import PoDocument
+from dragoman.documents.formats.po import PoDocument
 from dragoman.documents.formats.pptx import open_pptx
 from dragoman.documents.formats.subtitles import open_srt, open_webvtt
 from dragoman.documents.formats.table import open_csv, open_tsv
-from dragoman.documents.formats.tmx_variants import open_tmx
+from dragoman.documents.formats.tmx import open_tmx
 from dragoman.documents.formats.txt import open_txt
-from dragoman.documents.formats.xliff_targets import open_xliff
+from dragoman.documents.formats.xliff import open_xliff
 from dragoman.documents.segment import SegmentedDocument
 from dragoman.documents.sentences import WholeLines
 from dragoman.errors import UserError, nearest
@@ -36,8 +37,7 @@ DOCUMENT_FORMATS: dict[str, OpenDocument] = {
     ".vtt": open_webvtt,
     ".po": PoDocument,
     ".pot": PoDocument,
-    ".xliff": open_xliff,
-    ".xlf": open_xliff,
+    **dict.fromkeys(XLIFF_SUFFIXES, open_xliff),
     ".tmx": open_tmx,
     ".json": open_json,
     ".arb": open_json,

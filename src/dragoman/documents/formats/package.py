@@ -12,9 +12,9 @@ from itertools import islice
 from dragoman.corpus.archive import read_archive
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.language_labels import set_language
-from dragoman.documents.formats.xml_tree import refuse_huge_xml
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
 from dragoman.errors import UserError
+from dragoman.markup.xml import refuse_huge_xml
 
 MAX_BYTES = 300_000_000  # of the content
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # old Office documents, and encrypted new ones

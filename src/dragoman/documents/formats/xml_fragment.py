@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dragoman.documents.formats.xml_tree import NotWellFormedError, TreeParser, XmlNode, refuse_huge_xml
+from dragoman.markup.xml import NotWellFormedError, TreeParser, XmlNode, refuse_huge_xml
 
 _PREFIX = "zq-"
 """Precedes names that are numbers while a text is read, because parsers refuse those; hardly a name starts with it."""
@@ -25,9 +25,9 @@ def parse_fragment(xml: str) -> list[XmlNode]:
     refuse_huge_xml("the text", len(xml), xml.count("<") - xml.count("</"))
     numbered = name_numbers(xml)
     try:
-        return _FragmentParser("the text").parse(_utf_8(numbered)).children
+        return _FragmentParser("the text").parse(numbered).children
     except NotWellFormedError:
-        return _FragmentParser("the text").parse(_utf_8(f"<text>{numbered}</text>")).elements()[0].children
+        return _FragmentParser("the text").parse(f"<text>{numbered}</text>").elements()[0].children
 
 
 def name_numbers(xml: str) -> str:
@@ -38,10 +38,6 @@ def name_numbers(xml: str) -> str:
 def restore_numbers(xml: str) -> str:
     """What `name_numbers` changed."""
     return _NUMBERED.sub(r"<\1", xml)
-
-
-def _utf_8(xml: str) -> bytes:
-    return xml.encode("utf-8", "surrogatepass")  # which is refused as not well-formed
 
 
 class _FragmentParser(TreeParser):

@@ -9,8 +9,8 @@ from dragoman.documents.formats.file import PassageText
 from dragoman.documents.formats.items import Fixed, Group, Item, Part, to_parts
 from dragoman.documents.formats.markup import text_item
 from dragoman.documents.formats.passage import Passage, Writing
-from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, is_protected, raw_xml
 from dragoman.documents.html.tokens import BLOCKS, UNTOUCHED
+from dragoman.markup.xml import XmlElement, XmlNode, XmlText, is_protected, raw_xml
 
 _INLINE = UNTOUCHED | frozenset(
     (

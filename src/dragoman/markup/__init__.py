@@ -1,0 +1,8 @@
+"""Text as programs store it, for corpora and documents alike.
+
+| Module | Contents |
+|---|---|
+| xml | trees of XML that keep what the file contains, and the units of large files one by one |
+| units | segments with a source, a translation and a state, and how to find them in units of XLIFF and TMX |
+| po | message catalogs: reading messages, writing translations into their lines |
+"""
