@@ -17,6 +17,7 @@ ORDER = (
     {"system"},
     {"settings"},
     {"recipe"},
+    {"languages"},
     {"text"},
     {"corpus"},
     {"dataset"},

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 
 from dragoman.corpus.checks import existing_file, warn_of_unused
-from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import make_pair
@@ -21,12 +20,12 @@ from dragoman.corpus.po_messages import read_messages, singular_form
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError, counted
+from dragoman.languages.codes import find_language, tag_of_locale
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .po file"
 
 _CHARSET = re.compile(rb"charset=([\w.:-]+)")
-_SCRIPTS = {"latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"}
 _LOCALE = re.compile(r"[A-Za-z]{2,3}(?:[-_.@][A-Za-z0-9-]+)*")
 
 
@@ -47,7 +46,7 @@ def stated_languages(reference: CorpusReference) -> list[str]:
     with closing(read_lines(path, as_corpus_file(reference).encoding or _find_charset(path))) as lines:
         first = next(read_messages(lines, str(path)), None)
     header = _parse_header(first.target) if first and not first.source else {}
-    return [_as_tag(locale)] if (locale := header.get("language", "")) else []
+    return [tag_of_locale(locale)] if (locale := header.get("language", "")) else []
 
 
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
@@ -79,15 +78,6 @@ def _parse_header(text: str) -> dict[str, str]:
     return {key.strip().lower(): value.strip() for key, colon, value in fields if colon}
 
 
-def _as_tag(locale: str) -> str:
-    """The language tag of a locale of gettext: ``sr-Latn`` of ``sr@latin``, and ``de_DE`` of ``de_DE.UTF-8``."""
-    name, _, modifier = locale.partition("@")
-    name, _, _ = name.partition(".")
-    script = _SCRIPTS.get(modifier.lower())
-    language, separator, region = name.replace("-", "_").partition("_")
-    return f"{language}-{script}{separator and '-'}{region}" if script else name
-
-
 def _find_charset(path: Path) -> str | None:
     """The encoding that the header declares, if it is not UTF-8."""
     try:
@@ -108,9 +98,9 @@ def _find_direction(path: Path, declared: str, languages: Languages) -> bool:
     parts = re.split(r"[./]", path.as_posix().removesuffix(".gz").removesuffix(".po"))
     for tag in [declared] if declared else reversed(parts):
         if _LOCALE.fullmatch(tag):
-            if find_language(languages[1], (_as_tag(tag),)):
+            if find_language(languages[1], (tag_of_locale(tag),)):
                 return True
-            if find_language(languages[0], (_as_tag(tag),)):
+            if find_language(languages[0], (tag_of_locale(tag),)):
                 return False
     if declared:
         raise UserError(f"{path}: its translations are in {declared}, not in {languages[0]} or {languages[1]}")

@@ -10,7 +10,6 @@ from typing import IO
 from xml.etree.ElementTree import Element
 
 from dragoman.corpus.checks import existing_file, warn_of_unused
-from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
@@ -18,6 +17,7 @@ from dragoman.corpus.rows import open_single_file
 from dragoman.corpus.segments import require_languages, to_pair
 from dragoman.corpus.xml_units import Unit, read_units
 from dragoman.errors import UserError
+from dragoman.languages.codes import find_language
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .xliff file"

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from dragoman.documents.formats import DOCUMENT_FORMATS
+from dragoman.languages.codes import language_name
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
-from dragoman.serving.languages import language_name
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, is_text, read_parameters
 from dragoman.serving.service import Service, service_of

@@ -9,7 +9,8 @@ from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.po_header import header_end
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
-from dragoman.text.world_languages import is_right_to_left, primary_language
+from dragoman.languages.codes import primary_language
+from dragoman.languages.scripts import is_right_to_left
 
 _CODE = rb"(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*)(?![\w@\x80-\xff-])"
 _COMMENT = rb"<!--(?s:.*?)(?:-->|\Z)"

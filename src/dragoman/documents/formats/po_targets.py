@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dragoman.corpus.language_tags import looks_like_tag
 from dragoman.corpus.po_messages import find_byte_escape, read_messages, singular_form
 from dragoman.documents.formats.characters import Characters, read_characters
 from dragoman.documents.formats.file import DocumentFile, find_segments, write_parts
@@ -14,7 +13,7 @@ from dragoman.documents.formats.po_header import declare_charset, find_charset, 
 from dragoman.documents.formats.strings import string_parts
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError
-from dragoman.text.world_languages import primary_language
+from dragoman.languages.codes import looks_like_tag, primary_language
 
 _DECLARED = re.compile(r"charset=\s*+(\S++)")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from dragoman.corpus.language_tags import find_language
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.inline_codes import code_items
 from dragoman.documents.formats.items import Part, to_parts
 from dragoman.documents.formats.passage import Passage
 from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, read_xml, xml_text
 from dragoman.errors import UserError
+from dragoman.languages.codes import find_language
 
 
 def open_tmx(file: DocumentFile) -> PassageDocument:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.xliff import UNTRANSLATED_STATES
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
@@ -23,6 +22,7 @@ from dragoman.documents.formats.xml_tree import (
     xml_text,
 )
 from dragoman.errors import UserError
+from dragoman.languages.codes import find_language
 
 _LANGUAGES = {"file": ("source-language", "target-language"), "xliff": ("srcLang", "trgLang")}
 _STATES = {"trans-unit": "needs-review-translation", "segment": "translated"}

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 
 import regex
 
-from dragoman.text.world_languages import primary_language
+from dragoman.languages.codes import primary_language
 
 _NLLB_CODE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")  # such as hin_Deva: ISO 639-3 and ISO 15924
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 
-from dragoman.corpus.language_tags import find_language
 from dragoman.errors import UserError
 from dragoman.export.huggingface.config import common_values, recipe_from_config
 from dragoman.export.huggingface.language_codes import script_of, tokens_in_scripts
 from dragoman.export.huggingface.m2m100_tokenizer import OriginalTokenizer, read_tokenizer
 from dragoman.export.huggingface.original import ImportedLanguages, OriginalModel, require_rows, require_support
+from dragoman.languages.codes import find_language
 from dragoman.settings import Specials
 from dragoman.system.files import read_json
 from dragoman.text.multilingual import MultilingualTokenizer
