@@ -18,6 +18,7 @@ ORDER = (
     {"system"},
     {"settings"},
     {"recipe"},
+    {"languages"},
     {"text"},
     {"markup"},
     {"corpus"},

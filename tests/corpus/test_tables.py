@@ -10,8 +10,8 @@ from typing import Any
 import openpyxl
 import pytest
 
+from dragoman.corpus.columns import looks_like_header
 from dragoman.corpus.corpus import read_corpus
-from dragoman.corpus.language_tags import find_language, looks_like_header
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.settings import CorpusFile, CorpusReference
@@ -278,19 +278,3 @@ def test_damaged_workbooks_are_refused(old: bytes, new: bytes, message: str, tmp
 )
 def test_header_rows_are_recognized(row: tuple[str, str], is_header: bool) -> None:
     assert looks_like_header(row, ("de", "en")) == is_header
-
-
-@pytest.mark.parametrize(
-    ("wanted", "available", "found"),
-    [
-        ("de", ["en", "de"], "de"),
-        ("de", ["de-AT", "de"], "de"),
-        ("DE", ["de_AT"], "de_AT"),
-        ("de-AT", ["de-DE", "de"], "de"),
-        ("de-AT", ["de-DE"], None),
-        ("de", ["deu", "", "den-X"], None),
-        ("zh", ["zh-Hans-CN"], "zh-Hans-CN"),
-    ],
-)
-def test_language_tags(wanted: str, available: list[str], found: str | None) -> None:
-    assert find_language(wanted, tuple(available)) == found

@@ -9,9 +9,9 @@ import pytest
 
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.doctor.input.training_text import describe_text
+from dragoman.languages.identify import count_ngrams, write_ngrams
 from dragoman.serving.detection import UNKNOWN, LanguageDetector
 from dragoman.serving.models import ModelTable, ServedModel
-from dragoman.text.language_profile import count_ngrams, write_profile
 
 GERMAN, ENGLISH = zip(*captions("train")[:2000], strict=True)
 CZECH = ["pes běží přes louku", "žena čte knihu", "muž má klobouk", "dítě si hraje v parku"] * 10
@@ -23,7 +23,7 @@ def model(source: str, target: str, **profiles: str) -> ServedModel:
     sources, targets = TEXTS[source], TEXTS[target]
     size = min(len(sources), len(targets))
     described = describe_text(sources[:size], targets[:size], (source, target))
-    stored = profiles or {language: write_profile(count_ngrams(TEXTS[language])) for language in (source, target)}
+    stored = profiles or {language: write_ngrams(count_ngrams(TEXTS[language])) for language in (source, target)}
     described = described.model_copy(update={"profiles": stored})
     bundle: Any = SimpleNamespace(table=lambda name, kind: described)
     return ServedModel(source, target, lambda segments: [], len, bundle)

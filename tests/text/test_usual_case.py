@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from random_bundles import make_bundle
 
 from dragoman.corpus.synthetic.captions import captions
+from dragoman.languages.sentence_marks import starts_sentence
 from dragoman.settings import Decoding
 from dragoman.text.augmentation import to_title_case
 from dragoman.text.masking import Masking
 from dragoman.text.subword import SubwordTokenizer
-from dragoman.text.usual_case import CaseCounts, UsualCase, change_case, starts_sentence
+from dragoman.text.usual_case import CaseCounts, UsualCase, change_case
 from dragoman.translator import Translator
 
 CASE = UsualCase("Hund Katze USA bellt der die läuft in und ist")

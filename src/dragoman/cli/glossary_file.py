@@ -7,15 +7,15 @@ import sys
 from itertools import islice
 from pathlib import Path
 
+from dragoman.corpus.columns import SOURCE_WORDS, TARGET_WORDS, has_word, languages_of_header
 from dragoman.corpus.corpus import read_corpus
-from dragoman.corpus.language_tags import SOURCE_WORDS, TARGET_WORDS, has_word, languages_of_header
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError, counted
+from dragoman.languages.codes import primary_language
 from dragoman.settings import CorpusFile
 from dragoman.text.glossary import Glossary, Term
-from dragoman.text.world_languages import primary_language
 
 _FORMATS = (".csv", ".xlsx", ".xlsm", ".tmx", ".xliff", ".xlf")
 """Of files that are read like a corpus; each line of all others has a term, a tab or =, and its translation."""

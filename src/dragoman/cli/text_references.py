@@ -141,7 +141,7 @@ def refuse_meaningless_options(files: Sequence[str], options: FileOptions) -> No
 
 def parse_languages(text: str) -> Languages:
     """The two codes in ``de-en``, ``pt_BR-en`` or ``pt-BR:en``; raises UserError if there are not two."""
-    from dragoman.corpus.language_tags import known_language
+    from dragoman.languages.codes import known_language
 
     codes = text.split(":") if ":" in text else text.split("-")
     if len(codes) != 2 or not all(re.fullmatch(r"\w+([-_]\w+)*", code) for code in codes):

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, takewhile
 
-from dragoman.corpus.language_tags import (
-    SOURCE_WORDS,
-    TARGET_WORDS,
-    has_word,
-    known_language,
-    languages_of_header,
-    looks_like_header,
-    names_language,
-)
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.pair_text import join_lines
 from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError, counted, nearest
+from dragoman.languages.codes import find_language, known_language, looks_like_tag, named_language, without_region
 from dragoman.settings import CorpusFile
 
 Row = tuple[int, Sequence[str]]
@@ -29,6 +21,12 @@ FORMULA_ERRORS = frozenset(
 )
 """What spreadsheets show in place of the result of a formula, such as a search that finds nothing."""
 _LIKE_ERROR = re.compile(r"#[\w/]+[!?]?")
+
+SOURCE_WORDS = frozenset(["source", "src", "quelle", "quelltext", "ausgangstext", "original", "term"])
+TARGET_WORDS = frozenset(["target", "tgt", "trg", "ziel", "zieltext", "translation", "translated", "übersetzung"])
+_TEXT_WORDS = ["text", "texts", "sentence", "sentences", "segment", "string", "language", "lang", "satz", "sprache"]
+_OTHER_WORDS = frozenset([*_TEXT_WORDS, "id", "nr", "no", "line", "number", "comment"])
+_WORD = re.compile(r"\b[a-z]{2,3}[-_](?:[a-z]{2}|[a-z]{4}|\d{3})\b|[^\s_.,:;()\[\]/-]+")
 
 _MIN_REPEATED = 10  # characters that are the same in two rows of a column without sentences
 
@@ -232,3 +230,48 @@ def _match_by_language(names: Sequence[str], languages: Languages) -> tuple[int,
 
 def _single_columns(sources: Sequence[int], targets: Sequence[int]) -> tuple[int, int] | None:
     return (sources[0], targets[0]) if len(sources) == len(targets) == 1 and sources != targets else None
+
+
+def names_language(cell: str, language: str) -> bool:
+    """Whether a cell of a header row names a language: ``de``, ``de-AT``, ``German``, ``text_de``, ``Deutsch (de)``."""
+    return any(
+        known_language(word) == without_region(language) or find_language(language, (word,)) is not None
+        for word in _words(cell)
+    )
+
+
+def looks_like_header(values: Iterable[str], languages: Iterable[str]) -> bool:
+    """Whether every cell consists of words that header rows use, and none can be a sentence."""
+    known = SOURCE_WORDS | TARGET_WORDS | _OTHER_WORDS
+    languages = tuple(languages)
+    words = [_words(cell) for cell in values]
+    return bool(words) and all(
+        cell
+        and all(
+            word in known or named_language(word) or any(find_language(each, (word,)) for each in languages)
+            for word in cell
+        )
+        for cell in words
+    )
+
+
+def languages_of_header(names: Iterable[str]) -> list[str]:
+    """The codes of the two columns that are named after languages, such as ``de-DE`` and ``English``, or an empty list.
+
+    Words such as ``id``, which is also a code, do not name a language.
+    """
+    words = (without_region(name) if looks_like_tag(name) else name for name in map(str.strip, names))
+    found = [code for word in words if word.casefold() not in _OTHER_WORDS and (code := known_language(word))]
+    return found if len(found) == len(set(found)) == 2 else []
+
+
+def has_word(cell: str, words: frozenset[str]) -> bool:
+    """Whether one of the words occurs in a cell, such as ``source`` in ``source_text``."""
+    return any(word in words for word in _words(cell))
+
+
+def _words(cell: str) -> list[str]:
+    """``Text (de-AT)`` as ``["text", "de-at"]``, and ``text_de`` as ``["text", "de"]``."""
+    if len(cell) > 40:  # a sentence
+        return []
+    return _WORD.findall(cell.casefold())

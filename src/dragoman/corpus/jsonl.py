@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.corpus.checks import existing_file
-from dragoman.corpus.columns import match_languages
-from dragoman.corpus.language_tags import languages_of_header, looks_like_tag
+from dragoman.corpus.columns import languages_of_header, match_languages
 from dragoman.corpus.lines import LineError, check_text, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import join_lines
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_rows
 from dragoman.errors import UserError
+from dragoman.languages.codes import looks_like_tag
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .jsonl file"

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from dragoman.corpus.checks import existing_file, warn_of_unused
-from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import make_pair
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError, counted
+from dragoman.languages.codes import find_language, tag_of_locale
 from dragoman.markup.po import PluralForms, find_charset, parse_header, read_messages
 from dragoman.markup.units import State
 from dragoman.settings import CorpusReference
@@ -24,7 +24,6 @@ from dragoman.settings import CorpusReference
 SYNTAX = "a .po file"
 
 _HEADER_BYTES = 10_000
-_SCRIPTS = {"latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"}
 _LOCALE = re.compile(r"[A-Za-z]{2,3}(?:[-_.@][A-Za-z0-9-]+)*")
 
 
@@ -45,7 +44,7 @@ def stated_languages(reference: CorpusReference) -> list[str]:
     with closing(read_lines(path, as_corpus_file(reference).encoding or _find_encoding(path))) as lines:
         first = next(read_messages(lines, str(path)), None)
     header = parse_header(first.target) if first and first.is_header else {}
-    return [_as_tag(locale)] if (locale := header.get("language", "")) else []
+    return [tag_of_locale(locale)] if (locale := header.get("language", "")) else []
 
 
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
@@ -72,15 +71,6 @@ def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pa
         raise UserError(f"{path}: no translations in {counted(messages, 'message')}, apart from fuzzy ones")
     what = "messages are fuzzy or not translated, and not used"
     warn_of_unused(str(path), messages - translated, messages, what)
-
-
-def _as_tag(locale: str) -> str:
-    """The language tag of a locale of gettext: ``sr-Latn`` of ``sr@latin``, and ``de_DE`` of ``de_DE.UTF-8``."""
-    name, _, modifier = locale.partition("@")
-    name, _, _ = name.partition(".")
-    script = _SCRIPTS.get(modifier.lower())
-    language, separator, region = name.replace("-", "_").partition("_")
-    return f"{language}-{script}{separator and '-'}{region}" if script else name
 
 
 def _find_encoding(path: Path) -> str | None:

@@ -8,11 +8,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from dragoman.corpus.columns import SOURCE_WORDS, TARGET_WORDS
 from dragoman.corpus.formats import FORMATS
-from dragoman.corpus.language_tags import SOURCE_WORDS, TARGET_WORDS, known_language, looks_like_tag
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.references import UndeclaredError, describe_reference, file_name
 from dragoman.errors import UserError
+from dragoman.languages.codes import known_language, looks_like_tag, without_region
 from dragoman.settings import CorpusReference, FilePair
 
 _NO_LANGUAGES = SOURCE_WORDS | TARGET_WORDS | {"txt", "raw", "tok", "bpe", "new", "old", "out", "ref"}  # suffixes
@@ -49,14 +50,14 @@ def find_languages(references: Sequence[CorpusReference], default: Callable[[], 
         raise UserError(f"{names}: the languages are not known; add --languages, such as --languages de-en")
     shown = ", ".join(languages[:_SHOWN]) + (", …" if len(languages) > _SHOWN else "")
     if len(languages) == 1:
-        pair = (shown, "en") if _base(shown) != "en" else ("de", shown)
+        pair = (shown, "en") if without_region(shown) != "en" else ("de", shown)
         if pair[0] == shown and names.endswith((".po", ".po.gz")):  # which state the language of their translations
             pair = pair[::-1]
         example = "-".join(pair)
         raise UserError(
             f"{names}: only one language is stated, {shown}; add --languages, such as --languages {example}"
         )
-    bases = list(dict.fromkeys(map(_base, languages)))  # without regions, all units of a language are taken
+    bases = list(dict.fromkeys(map(without_region, languages)))  # without regions, all units of a language are taken
     chosen = (bases if len(bases) > 1 else languages)[:2]
     example = (":" if any("-" in language for language in chosen) else "-").join(chosen)
     raise UserError(f"{names}: several languages ({shown}); choose two, such as --languages {example}")
@@ -79,12 +80,8 @@ def _stated_languages(reference: CorpusReference) -> Sequence[str]:
 
 def _without_regions(tags: Sequence[str]) -> Iterable[str]:
     """``de-DE`` as ``de``, unless there is ``de-AT``, too."""
-    bases = list(map(_base, tags))
+    bases = list(map(without_region, tags))
     return [base if bases.count(base) == 1 else tag for base, tag in zip(bases, tags, strict=True)]
-
-
-def _base(tag: str) -> str:
-    return re.split("[-_]", tag)[0].lower()
 
 
 def languages_of_names(source: str, target: str) -> Languages | None:

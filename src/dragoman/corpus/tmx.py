@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.corpus.checks import existing_file, warn_of_unused
-from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
@@ -24,6 +23,7 @@ from dragoman.corpus.translation_units import (
     warn_of_variants,
 )
 from dragoman.errors import UserError
+from dragoman.languages.codes import find_language
 from dragoman.markup.units import tmx_variants
 from dragoman.markup.xml import xml_text
 from dragoman.settings import CorpusReference

@@ -11,14 +11,15 @@ from typing import IO, TypeVar
 
 import langcodes
 
-from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.pair_text import join_lines, make_pair
 from dragoman.corpus.xml_encoding import decode_xml
 from dragoman.errors import UserError, counted
+from dragoman.languages.codes import find_language
+from dragoman.languages.scripts import has_no_spaces
 from dragoman.markup.units import is_seam, is_segment
 from dragoman.markup.xml import IllegalCharacters, Unit, XmlElement, XmlText, read_units, xml_text
-from dragoman.text.normalization import has_no_spaces, replace_forbidden
+from dragoman.text.normalization import replace_forbidden
 from dragoman.text.placeholders import find_spans
 
 FIRST_UNITS = 500

@@ -10,13 +10,13 @@ from pathlib import Path, PurePosixPath
 
 from dragoman.corpus.archive import open_archive
 from dragoman.corpus.checks import existing_file
-from dragoman.corpus.language_tags import find_language, looks_like_tag
 from dragoman.corpus.lines import decode_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.corpus.tmx import memory_languages, read_tmx
 from dragoman.errors import UserError
+from dragoman.languages.codes import find_language, looks_like_tag
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .zip file"

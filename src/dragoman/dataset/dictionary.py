@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.word_probabilities import Floats, Integers, Side, Words, learn_word_pairs, select_sentences
-from dragoman.text.normalization import has_no_spaces
+from dragoman.languages.scripts import has_no_spaces
 
 MIN_COUNT = 3
 """How often two words must occur in the same sentence pair."""

@@ -9,8 +9,8 @@ import numpy as np
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.dictionary import dictionary_words
 from dragoman.dataset.word_probabilities import Side, Words, learn_word_pairs, select_sentences
+from dragoman.languages.scripts import has_no_spaces
 from dragoman.text.lemmas import Lemmatize, lemmatizer
-from dragoman.text.normalization import has_no_spaces
 
 MIN_COUNT = 2
 """How often a lemma must occur."""

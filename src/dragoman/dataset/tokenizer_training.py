@@ -7,9 +7,10 @@ from random import Random
 
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import Split
+from dragoman.languages.scripts import has_dotted_capital
 from dragoman.settings import Recipe, Text
 from dragoman.system.progress import Meter, Update
-from dragoman.text.augmentation import TEXT_CHANGES, has_dotted_capital
+from dragoman.text.augmentation import TEXT_CHANGES
 from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import Masking, without_reserved
 from dragoman.text.number_forms import NumberCounts

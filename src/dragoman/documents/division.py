@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import regex
 
+from dragoman.languages.sentence_marks import BETWEEN_SENTENCES
 from dragoman.text.placeholders import find_spans
 
-_AFTER_SENTENCE = regex.compile(r"(?<=[.!?…।][\"'”’»)]?)\s+(?=\S)|(?<=[。！？][」』”）]?)(?=[^\s」』”）])")
 _AFTER_CLAUSE = regex.compile(r"(?<=[,;:،؛])\s+(?=\S)|(?<!\s)\s++(?=[–—-]\s)|(?<=[、，；：])(?=\S)")
 _SPACE = regex.compile(r"(?<!\s)\s++(?=\S)")
 _CHARACTER = regex.compile(r"\X")  # with its accents
@@ -41,7 +41,7 @@ def _divide(text: str, start: int, end: int, fits: Callable[[str], bool]) -> Ite
 def _best_cut(text: str) -> Cut | None:
     """The cut nearest to the middle among those of the best kind; None for a single character."""
     spans = [(span.start, span.end) for span in find_spans(text)]
-    for pattern, share in ((_AFTER_SENTENCE, MIN_SHARE), (_AFTER_CLAUSE, MIN_SHARE), (_SPACE, 0)):
+    for pattern, share in ((BETWEEN_SENTENCES, MIN_SHARE), (_AFTER_CLAUSE, MIN_SHARE), (_SPACE, 0)):
         cuts = (match.span() for match in pattern.finditer(text))
         if cut := _nearest_cut(text, cuts, spans, share):
             return cut

@@ -8,9 +8,10 @@ from dataclasses import replace
 import regex
 
 from dragoman.documents.segment import TranslatedSegment
+from dragoman.languages.scripts import WITHOUT_SPACES
 from dragoman.text.link import Link
 from dragoman.text.match import worst_match
-from dragoman.text.normalization import WITHOUT_SPACES, visible_positions
+from dragoman.text.normalization import visible_positions
 from dragoman.text.translation import Translation
 
 _NEEDS_NO_SPACE = regex.compile(rf"[{WITHOUT_SPACES}\u3000-\u303f\uff01-\uff65]")

@@ -11,8 +11,9 @@ import regex
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.documents.joining import join_translations
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import ORDINAL_POINTS, WholeLines, has_words, is_kept_whole, split_paragraph, trimmed
-from dragoman.text.world_languages import primary_language
+from dragoman.documents.sentences import WholeLines, has_words, is_kept_whole, split_paragraph, trimmed
+from dragoman.languages.codes import primary_language
+from dragoman.languages.sentence_marks import ORDINAL_POINTS
 
 _BULLETS = regex.compile(r"\s*(?:(?:[-*+•‣◦▪–—·>]|\#{1,6})\s+(?=\S))*")
 _LABEL = regex.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)\s+(?=\S)")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import regex
 
-from dragoman.text.normalization import WITHOUT_SPACES
+from dragoman.languages.scripts import WITHOUT_SPACES
 from dragoman.text.placeholders import LETTER, SEPARATOR, Span, find_spans, match_between
 
 MAX_SPELLED = 12

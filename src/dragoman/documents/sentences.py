@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from typing import TypeAlias
 
 import regex
 
+from dragoman.languages.codes import primary_language
+from dragoman.languages.sentence_marks import (
+    ORDINAL_POINTS,
+    SENTENCE_ENDS,
+    ends_in_abbreviation,
+    follows_end,
+    goes_on,
+)
 from dragoman.text.normalization import replace_surrogates
-from dragoman.text.placeholders import find_spans, text_between
-from dragoman.text.world_languages import primary_language
+from dragoman.text.placeholders import Span, find_spans, text_between
 
-_ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
-_TITLE = regex.compile(r"(?:^|\s)(?:डॉ|प्रो|पं|श्री|सुश्री|श्रीमती|कु|मि)\.$")  # of Hindi, which sentencex does not know
-_BREAKS = regex.compile(r"(?<=[.!?…:।。！？])\s*(?:</?(?i:br|p|div|li|[uo]l|t[rdh]|h[1-6])\b[^<>]*+>\s*+)++(?!\p{Ll})")
+_BREAKS = regex.compile(
+    rf"(?<=[:{SENTENCE_ENDS}])\s*(?:</?(?i:br|p|div|li|[uo]l|t[rdh]|h[1-6])\b[^<>]*+>\s*+)++(?!\p{{Ll}})"
+)
 """Tags of HTML that begin a line, after the end of a sentence, so that they belong to none."""
 _IDENTIFIER = regex.compile(r"^\W*+(?=\S*\d)(?:[A-Z]++|[a-z](?![a-z])|\d++|[-_./:#+]++)++\W*+$")
 _LABEL = regex.compile(
@@ -21,16 +28,12 @@ _LABEL = regex.compile(
 )  # of an identifier
 _PATH = regex.compile(r"^(?:[A-Za-z]:|~|\.\.?)?[/\\][^/\\]+[/\\]\S*$|^(?:[A-Za-z]:|~|\.\.?)[/\\]\S+$|^\\\\\S+$")
 """Of a file or a directory, perhaps without an extension: C:\\Users\\x, ~/notes, /usr/share."""
+_MAY_END = regex.compile(rf"[{SENTENCE_ENDS}\n](?!\Z)")
+_NUMBER = regex.compile(r"(?<=\s)\d+(?=\.?\s+\p{L})")
+_REPLACED_MARKS = dict.fromkeys(map(ord, "។៕᭎᭏᭿⳹⳺⳻⹠⹡𑏔𑏕𖵮𖵯︒︕︖"), "。")
+"""Marks that end a sentence, but that `sentencex` does not know."""
+
 _READ = 5000  # characters that are split at once
-_LONGEST_ABBREVIATION = 10  # with the character before it
-ORDINAL_POINTS = {"bs", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lv", "no", "nb", "pl", "sk", "sl", "sr", "tr"}
-"""Languages that write a point after an ordinal number: no sentence ends in "der 2. Weltkrieg"."""
-_VOWEL = "[aeiouyáàâäãåāăąæéèêëēėęěíìîïīįıóòôöõøōőœúùûüūůűųýÿ]"
-_NUMBER_AFTER_WORD = regex.compile(
-    rf"(?<=(?:[!?…]|\p{{L}}{{2}}(?:{_VOWEL}|(?:{_VOWEL}\p{{L}}|\p{{L}}{_VOWEL})\p{{L}})\.)\s)\d+(?=\.?\s+\p{{L}})",
-    regex.IGNORECASE,
-)
-"""A number after a word in Latin script that is no abbreviation: "läuft. 3 Hunde", but not "Abb. 3 zeigt"."""
 
 WholeLines: TypeAlias = bool | Container[str]
 """Whether lines are not split into sentences, or which ones, such as those that a translation memory contains."""
@@ -102,10 +105,12 @@ def is_translatable(text: str) -> bool:
 def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Start and end of each sentence, and of breaks; sentences that were split in the middle are joined again."""
     primary = primary_language(language)
+    spans = list(find_spans(text)) if _MAY_END.search(text) else []
+    first = [span for span in spans if _may_begin_sentence(text, span) and follows_end(text, span.start)]
+    starts, readable = {span.start for span in first}, _prepare(text, primary, first)
     inside = {place for start, end in breaks for place in range(start + 1, end)}
     around = {place for each in breaks for place in each if place < len(text)}
-    ends = sorted(around.union(_find_ends(text, primary)) - inside)
-    spans = list(find_spans(text)) if ends else []
+    ends = sorted(around.union(_find_ends(readable, primary)) - inside)
     start = last = index = 0
     has_upper = has_lower = False
     for end in ends:
@@ -115,8 +120,8 @@ def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, i
         piece = text[last:end]
         has_upper, has_lower = has_upper or piece != piece.lower(), has_lower or piece != piece.upper()
         # The next letter is in lower case, as in "“No!” she said", in a text that is not all in lower case.
-        continues = text[end : end + 1].islower() and (has_upper or not has_lower)
-        if not (divided or continues or _ends_in_abbreviation(piece, primary)):
+        continues = text[end : end + 1].islower() and end not in starts and (has_upper or not has_lower)
+        if not (divided or continues or goes_on(text, end) or ends_in_abbreviation(piece, primary)):
             yield start, end
             start, has_upper, has_lower = end, False, False
         last = end
@@ -124,26 +129,40 @@ def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, i
         yield start, len(text)
 
 
+def _may_begin_sentence(text: str, span: Span) -> bool:
+    return span.kind in ("placeholder", "link", "tag") and not text.startswith("</", span.start)
+
+
+def _prepare(text: str, language: str, starts: Iterable[Span]) -> str:
+    """A text of the same length that `sentencex` splits where it would not split the original.
+
+    It lacks some marks. In some languages, it lets no sentence begin with a number, a placeholder or a URL, so that it
+    reads letters instead. It cannot read lone surrogates.
+
+    Args:
+        text: The text.
+        language: The code of the language without its region.
+        starts: The placeholders and URLs that begin a sentence.
+    """
+    characters = list(replace_surrogates(text).translate(_REPLACED_MARKS))
+    numbers = _NUMBER.finditer(text) if language in ORDINAL_POINTS else ()
+    places = [match.span() for match in numbers if follows_end(text, match.start())]
+    for start, end in [*places, *((span.start, span.end) for span in starts)]:
+        characters[start:end] = "A" * (end - start)
+    return "".join(characters)
+
+
 def _find_ends(text: str, language: str) -> Iterator[int]:
     """Where sentences end inside of a text, without its own end.
 
-    The library knows no regions such as de-AT, and cannot read lone surrogates. It is slow for texts with many
-    quotation marks, so that it reads long ones part by part, from the end of a sentence. In some of the languages with
-    points after ordinal numbers, it lets no sentence begin with a number, so that it reads a letter instead.
+    The library knows no regions such as de-AT. It is slow for texts with many quotation marks, so that it reads long
+    ones part by part, from the end of a sentence.
     """
     from sentencex import get_sentence_boundaries
 
     start = 0
     while start < len(text):
-        part = replace_surrogates(text[start : start + _READ])
-        if language in ORDINAL_POINTS:
-            part = _NUMBER_AFTER_WORD.sub(lambda match: "A" * len(match[0]), part)
+        part = text[start : start + _READ]
         found = [start + sentence["end_index"] for sentence in get_sentence_boundaries(language, part)][:-1]
         yield from found
         start = found[-1] if found and start + _READ < len(text) else start + _READ
-
-
-def _ends_in_abbreviation(text: str, language: str) -> bool:
-    """Whether a text ends in a title before a name, or in the point of an ordinal number."""
-    end = text.rstrip()[-_LONGEST_ABBREVIATION:]
-    return bool(_TITLE.search(end) or (language in ORDINAL_POINTS and _ORDINAL.search(end)))

@@ -14,12 +14,12 @@ from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.term_place import SPACED, TermPlace
 from dragoman.engines.text_search import SourceText
+from dragoman.languages.sentence_marks import starts_sentence
 from dragoman.text.glossary import FoundTerm, Term
 from dragoman.text.link import Link
 from dragoman.text.placeholders import find_spans, text_between
 from dragoman.text.term_matcher import TermMatcher, is_copied
 from dragoman.text.translation import Translation
-from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import FindForms, is_compound
 
 _AFTER_WORD = regex.compile(r"[\p{Pe}\p{Pf}.,;:!?%]")

@@ -8,11 +8,11 @@ from operator import itemgetter
 
 import regex
 
+from dragoman.languages.scripts import WITHOUT_SPACES
+from dragoman.languages.sentence_marks import starts_sentence
 from dragoman.text.glossary import FoundTerm, decapitalize, fold, is_copied_word, replace_words, term_words
 from dragoman.text.lemmas import Lemmatize
-from dragoman.text.normalization import WITHOUT_SPACES
 from dragoman.text.term_matcher import capitalize, contains_term, count_term
-from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import FindForms, is_dictionary_form
 
 _ARTICLE = regex.compile(r"(?<!\w)([\p{L}\p{M}]{1,5}) $")

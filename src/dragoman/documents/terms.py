@@ -25,6 +25,7 @@ from dragoman.documents.term_draft import Spot, TermDraft, find_terms
 from dragoman.documents.term_place import TermPlace, most_probable
 from dragoman.engines.text_search import SourceText
 from dragoman.explanation.alignment import align
+from dragoman.languages.codes import primary_language
 from dragoman.settings.decoding import MAX_COST_OF_MARKED_TERMS
 from dragoman.text.glossary import Glossary, Term, fold, term_words
 from dragoman.text.link import Link
@@ -32,7 +33,6 @@ from dragoman.text.masked_text import encode_masked
 from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize
 from dragoman.text.translation import Translation
 from dragoman.text.word_forms import ENDING, FindForms, is_compound
-from dragoman.text.world_languages import primary_language
 from dragoman.translator import Translator
 
 SAME_STEM = 0.6

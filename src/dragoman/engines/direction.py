@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dragoman.bundle import Bundle
-from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
+from dragoman.languages.codes import find_language, primary_language
 from dragoman.text.multilingual import MultilingualTokenizer
-from dragoman.text.world_languages import primary_language
 
 UNKNOWN_LANGUAGE = "und"  # of imported models that do not state it
 

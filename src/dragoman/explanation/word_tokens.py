@@ -9,10 +9,11 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from dragoman.languages.scripts import WITHOUT_SPACES
 from dragoman.text.masked_text import decode_reserved, encode_masked
 from dragoman.text.masking import ALL_RESERVED, Mask
 from dragoman.text.multilingual import language_ids, without_language
-from dragoman.text.normalization import METASPACE, WITHOUT_SPACES
+from dragoman.text.normalization import METASPACE
 from dragoman.text.tokenizer import Tokenizer
 
 _CHUNK = regex.compile(rf"[^\s\p{{Cc}}{METASPACE}]+")  # what `collapse_spaces` separates

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from dragoman.text.normalization import has_no_spaces
+from dragoman.languages.scripts import has_no_spaces
 
 MAX_SHARE = 0.01  # of the lines; words in more of them say nothing about the subject
 MIN_SIMILARITY = 0.02

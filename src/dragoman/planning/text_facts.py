@@ -9,11 +9,10 @@ from pathlib import Path
 
 from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.doctor.data.scripts import HAN_OR_KANA, SCRIPTS, count_letters
 from dragoman.errors import UserError
+from dragoman.languages.scripts import HAN_OR_KANA, SCRIPTS_WITH_CASE, SCRIPTS_WITHOUT_SPACES, script_shares
 from dragoman.planning.neighbors import NeighborSimilarity
 from dragoman.settings import Training, WeightedCorpus
-from dragoman.text.normalization import SCRIPTS_WITHOUT_SPACES
 
 CHUNK = 10_000  # pairs that are counted at once
 SAMPLE = 50_000  # pairs that are compared with their neighbors
@@ -41,7 +40,7 @@ class SideFacts:
     @property
     def has_case(self) -> bool:
         """Whether the script has capital letters."""
-        return self.script in ("Latin", "Greek", "Cyrillic", "Armenian")
+        return self.script in SCRIPTS_WITH_CASE
 
 
 @dataclass(frozen=True)
@@ -170,8 +169,7 @@ class _Counter:
 
     def facts(self, sample: Sequence[str]) -> SideFacts:
         """The facts of the side, with the script of a sample of its texts."""
-        letters = count_letters(sample).sum(axis=0)[1:]
-        script = SCRIPTS[1 + int(letters.argmax())] if letters.any() else "none"
+        script = next(iter(script_shares(sample)), "none")
         return SideFacts(round(self.characters), round(self.words), script)
 
 

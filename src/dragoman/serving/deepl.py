@@ -10,15 +10,16 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from dragoman.languages.codes import language_name
 from dragoman.serving.deepl_markup import read_markup
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.keys import hash_key
-from dragoman.serving.languages import language_name
 from dragoman.serving.models import Route
-from dragoman.serving.parameters import Parameters, read_parameters
+from dragoman.serving.parameters import Parameters
 from dragoman.serving.service import Service, service_of, stated_key
 from dragoman.serving.texts import Client, TranslatedText, open_plain_text
+from dragoman.system.tensors import read_parameters
 from dragoman.text.glossary import Glossary
 
 _NO_LIMIT = 10**12  # characters; clients stop if they have used as many as are allowed

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from dragoman.explanation.alignment import read_words
+from dragoman.languages.codes import find_language, language_name
 from dragoman.serving.corrections import CORRECTIONS_FILE, CorrectionStore
 from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.documents import DocumentSlots, UploadedDocument
@@ -16,19 +18,11 @@ from dragoman.serving.downloads import Downloads
 from dragoman.serving.errors import RequestError
 from dragoman.serving.glossaries import GLOSSARIES_FILE, GlossaryStore
 from dragoman.serving.keys import KEYS_FILE, KeyFile, state_directory
-from dragoman.serving.languages import language_name, match_language
 from dragoman.serving.limits import RateLimiter, while_connected
 from dragoman.serving.metrics import Metrics
 from dragoman.serving.models import ModelTable, Route
 from dragoman.serving.scheduler import Scheduler
-from dragoman.serving.texts import (
-    Client,
-    OpenText,
-    TranslatedText,
-    open_plain_text,
-    read_words,
-    translate_texts,
-)
+from dragoman.serving.texts import Client, OpenText, TranslatedText, open_plain_text, translate_texts
 from dragoman.settings.serving import Serving
 from dragoman.text.glossary import Glossary
 
@@ -165,7 +159,7 @@ class Service:
         Raises:
             RequestError: It is not served.
         """
-        language = match_language(code, self.models.languages)
+        language = find_language(code, tuple(self.models.languages))
         if language is None:
             raise RequestError(400, f"{code} is not supported")
         return language

@@ -7,23 +7,17 @@ from random import Random
 
 import regex
 
-from dragoman.text.world_languages import primary_language
+from dragoman.languages.scripts import has_dotted_capital
+from dragoman.languages.sentence_marks import without_end
 
 LETTERS_OF_A_TYPO = 3
 """Shorter words get no typo: they would often become other words."""
 
 WORDS_PER_TYPO = 8
 
-_DOTTED = {"tr", "az", "crh", "tt"}
 _FIRST_LETTER = regex.compile(r"(?<!\S)([^\p{L}\p{N}\s]*)(\p{L})")
-_END = regex.compile(r"[\s…\p{Sentence_Terminal}]+$")
 _WORD = regex.compile(r"[\p{L}\p{M}]+")
 _CHARACTER = regex.compile(r"\X")  # with its combining marks
-
-
-def has_dotted_capital(language: str) -> bool:
-    """Whether İ is the capital letter of i in a language, and I that of ı."""
-    return primary_language(language) in _DOTTED
 
 
 def to_upper_case(text: str, language: str) -> str:
@@ -34,11 +28,6 @@ def to_upper_case(text: str, language: str) -> str:
 def to_title_case(text: str, language: str) -> str:
     """The text with a capital letter at the start of every word; the other letters are unchanged."""
     return _FIRST_LETTER.sub(lambda match: match[1] + _with_dots(match[2], language).title(), text)
-
-
-def without_end(text: str) -> str:
-    """The text without the punctuation at its end, which may be all of it."""
-    return _END.sub("", text)
 
 
 def without_end_punctuation(source: str, target: str) -> tuple[str, str]:

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import regex
 
 from dragoman.errors import UserError, shortened
+from dragoman.languages.scripts import WITHOUT_SPACES
+from dragoman.languages.sentence_marks import starts_sentence
 from dragoman.text.lemmas import Lemmatize, find_lemma
-from dragoman.text.normalization import WITHOUT_SPACES, find_control, visible_form
+from dragoman.text.normalization import find_control, visible_form
 from dragoman.text.placeholders import SpanKind, find_spans
-from dragoman.text.usual_case import starts_sentence
 
 _WORD = regex.compile(rf"[{WITHOUT_SPACES}]|[\w--[{WITHOUT_SPACES}]]+|[^\w\s]", regex.VERSION1)
 """A word, a punctuation mark, or a letter of a script without spaces."""

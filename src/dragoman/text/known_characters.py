@@ -11,7 +11,8 @@ from functools import cached_property
 
 import regex
 
-from dragoman.text.normalization import METASPACE, WITHOUT_SPACES, replace_surrogates
+from dragoman.languages.scripts import WITHOUT_SPACES
+from dragoman.text.normalization import METASPACE, replace_surrogates
 from dragoman.text.placeholders import Span, match_between
 
 MIN_COUNT = 20

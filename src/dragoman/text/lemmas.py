@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from dragoman.text.world_languages import primary_language
+from dragoman.languages.codes import primary_language
 
 Lemmatize = Callable[[str], str]
 """The lemma of a word."""

@@ -6,7 +6,7 @@ from random import Random
 
 import regex
 
-from dragoman.text.normalization import has_no_spaces
+from dragoman.languages.scripts import has_no_spaces
 from dragoman.text.placeholders import find_spans, text_between
 
 FILLER = "□"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
+
+from dragoman.languages.scripts import WITHOUT_SPACES
 
 METASPACE = "▁"
 """U+2581, which stands for a space in subword tokens. In a user's text it counts as a space."""
@@ -20,15 +22,7 @@ SPACES = rf"[\s\p{{Cc}}{METASPACE}]+"
 The `regex` and `tokenizers` libraries both understand this spelling.
 """
 
-SCRIPTS_WITHOUT_SPACES = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
-"""Scripts that put no spaces between words."""
-
-WITHOUT_SPACES = "".join(rf"\p{{Script={script}}}" for script in SCRIPTS_WITHOUT_SPACES)
-"""Their letters, as part of a set of characters of the `regex` library."""
-
 _SPACES = regex.compile(SPACES)
-_LETTER = regex.compile(r"\p{L}")
-_LETTER_WITHOUT_SPACES = regex.compile(rf"[\p{{L}}&&[{WITHOUT_SPACES}]]", regex.VERSION1)
 _SURROGATES = regex.compile(r"\p{Cs}")
 _PUNCTUATION = regex.compile(r"[\s\p{P}]+")
 _INVISIBLE = regex.compile(
@@ -38,15 +32,6 @@ _INVISIBLE = regex.compile(
 )
 _LINE_ENDS = str.maketrans("\n\r\v\f\x85", "     ")
 _FORBIDDEN = regex.compile(r"[[\p{Cc}\p{Cs}]--\t]", regex.VERSION1)
-
-
-def has_no_spaces(texts: Iterable[str]) -> bool:
-    """Whether most letters of the texts belong to scripts that put no spaces between words."""
-    letters = without_spaces = 0
-    for text in texts:
-        letters += len(_LETTER.findall(text))
-        without_spaces += len(_LETTER_WITHOUT_SPACES.findall(text))
-    return 2 * without_spaces > letters
 
 
 def find_forbidden(text: str) -> int | None:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 
 import regex
 
-from dragoman.text.normalization import WITHOUT_SPACES
+from dragoman.languages.scripts import WITHOUT_SPACES
 
 Pattern: TypeAlias = "re.Pattern[str] | regex.Pattern[str]"
 

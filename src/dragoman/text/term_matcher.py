@@ -6,6 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
+from dragoman.languages.sentence_marks import starts_sentence
 from dragoman.text.glossary import (
     FoundTerm,
     Glossary,
@@ -16,7 +17,6 @@ from dragoman.text.glossary import (
     term_words,
 )
 from dragoman.text.lemmas import Lemmatize, lemmatizer
-from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import is_dictionary_form, is_form
 
 Use = Literal["exactly", "inflected", "not"]

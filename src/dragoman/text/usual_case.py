@@ -13,6 +13,7 @@ from typing import Literal
 
 import regex
 
+from dragoman.languages.sentence_marks import starts_sentence
 from dragoman.text.augmentation import to_title_case
 from dragoman.text.placeholders import Span
 
@@ -35,11 +36,6 @@ _START = regex.compile(r"(?<!\P{White_Space})[^\p{L}\p{M}\p{N}\p{White_Space}]*\
 _LOWER_START = regex.compile(r"(?<!\P{White_Space})[^\p{L}\p{N}\p{White_Space}]*\p{Ll}")
 
 _CASELESS = regex.compile(r"(?!\p{Lowercase})\p{Lo}")  # a letter of a script without case; ª is none
-
-_QUOTES = r"""["'“”„‘’«»()\[\]¿¡]*"""
-_LINE_START = regex.compile(rf"\p{{White_Space}}*{_QUOTES}")
-_SENTENCE_START = regex.compile(rf"[.!?…]{_QUOTES}\p{{White_Space}}+{_QUOTES}\Z")
-_NEAR = 10  # characters between two sentences, at most
 
 
 @dataclass(frozen=True)
@@ -93,12 +89,6 @@ class UsualCase:
 def is_in_title_case(text: str) -> bool:
     """Whether there are several words, which all start with a capital letter; scripts without case do not count."""
     return not _LOWER_START.search(text) and sum(word[0][0].isupper() for word in _START.finditer(text)) >= MIN_WORDS
-
-
-def starts_sentence(text: str, start: int) -> bool:
-    """Whether a word is the first one of a text or, judging by the punctuation before it, of a sentence."""
-    before = text[max(0, start - _NEAR) : start]
-    return (start <= _NEAR and _LINE_START.fullmatch(before) is not None) or bool(_SENTENCE_START.search(before))
 
 
 def change_case(text: str, case: Case) -> str:

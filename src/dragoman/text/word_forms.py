@@ -10,9 +10,9 @@ from typing import Protocol
 
 import regex
 
+from dragoman.languages.codes import primary_language
 from dragoman.text.glossary import fold, replace_words, term_words
 from dragoman.text.lemmas import LONGEST, Lemmatize, dictionary_language, find_lemma, lemmatizer
-from dragoman.text.world_languages import primary_language
 
 
 class FindForms(Protocol):

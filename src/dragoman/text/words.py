@@ -10,11 +10,11 @@ from itertools import chain
 from typing import Any, Literal
 
 from dragoman.errors import UserError
+from dragoman.languages.codes import primary_language
 from dragoman.settings import Settings, Specials, Text
 from dragoman.text.detokenizer import join_words
 from dragoman.text.normalization import collapse_spaces, replace_surrogates
 from dragoman.text.vocabulary import Vocabulary, special_tokens
-from dragoman.text.world_languages import primary_language
 
 SplitFunction = Callable[[str], list[str]]
 

@@ -17,7 +17,7 @@ from dragoman.doctor.input.source_language import MIN_WORDS
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
 from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.errors import UserError
-from dragoman.text.language_profile import words_of
+from dragoman.languages.identify import words_of
 from dragoman.training.run.finish import describe_training_text
 from dragoman.translator import Translator
 

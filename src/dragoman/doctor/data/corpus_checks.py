@@ -6,23 +6,19 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dragoman.doctor.data.corpus_statistics import CorpusStatistics
-from dragoman.doctor.data.languages import LANGUAGES_WITH_STOPWORDS, stopword_share, usual_script
 from dragoman.doctor.data.line_statistics import Digests, Flags
 from dragoman.doctor.data.pair_scores import MIN_LANGUAGE_EVIDENCE, PairScores
-from dragoman.doctor.data.scripts import SCRIPTS, most_common_script
+from dragoman.languages.codes import same_language
+from dragoman.languages.identify import is_known, other_language
+from dragoman.languages.scripts import SCRIPTS, most_common_script, usual_script
 
 MIN_LOG_RATIO = math.log(3)  # a length ratio this far from the usual one is suspicious …
 MIN_DEVIATIONS = 5.0  # … if it is also this many standard deviations away
 ADDED_CHARACTERS = 5  # to both lengths, because the ratio of short lengths means little
 MIN_CHARACTERS = 40  # of the longer side; pairs of shorter texts may have any length ratio
 MIN_COPY_EVIDENCE = 3.0  # nats that show that the words of a copy are usually translated
-STOPWORD_FACTOR = 3.0  # swapped sides have this many times as many stopwords of the other language
-MIN_STOPWORD_SHARE = 0.03  # of the words in the other language
-MIN_FOREIGN_STOPWORD_SHARE = 0.1  # of the words of a side that is in another language as a whole
-MIN_FOREIGN_WORDS = 500  # of such a side
 COPIED_SHARE = 0.5  # of pairs with equal sides; above it, the corpus shows nothing about its languages
 
 
@@ -99,34 +95,23 @@ def check_languages(
     is_known = None not in expected and "none" not in actual  # of the text, or of a side of numbers or identifiers
     if is_known and actual != expected:
         return "swapped-sides" if actual == expected[::-1] else "wrong-script"
-    source, target = statistics.source.all_word_counts, statistics.target.all_word_counts
-    if _has_stopwords_of(source, target_language, source_language) and (
-        _has_stopwords_of(target, source_language, target_language)
+    others = foreign_sides(statistics, source_language, target_language)
+    if others.keys() == {"source", "target"} and (
+        _may_be(others["source"], target_language) and _may_be(others["target"], source_language)
     ):
         return "swapped-sides"
-    return "wrong-language" if foreign_sides(statistics, source_language, target_language) else None
+    return "wrong-language" if others else None
 
 
 def foreign_sides(statistics: CorpusStatistics, source_language: str, target_language: str) -> dict[str, str]:
     """The sides, "source" or "target", that seem to be in another language as a whole, and that language."""
-    sides = {"source": (statistics.source, source_language), "target": (statistics.target, target_language)}
-    found = {name: _other_language(side.all_word_counts, language) for name, (side, language) in sides.items()}
-    return {name: language for name, language in found.items() if language}
+    found = {
+        "source": other_language(statistics.source.texts, source_language, target_language),
+        "target": other_language(statistics.target.texts, target_language, source_language),
+    }
+    return {side: language for side, language in found.items() if language}
 
 
-def _has_stopwords_of(word_counts: NDArray[np.int64], other: str, language: str) -> bool:
-    """Whether words have far more stopwords of another language than of the expected one."""
-    own_share, other_share = stopword_share(word_counts, language), stopword_share(word_counts, other)
-    if own_share is None or other_share is None:
-        return False
-    return other_share > max(STOPWORD_FACTOR * own_share, MIN_STOPWORD_SHARE)
-
-
-def _other_language(word_counts: NDArray[np.int64], language: str) -> str | None:
-    """The language that all words of a side seem to be in, if it is not the expected one."""
-    own_share = stopword_share(word_counts, language)
-    if own_share is None or word_counts.sum() < MIN_FOREIGN_WORDS:
-        return None
-    shares = {other: stopword_share(word_counts, other) or 0.0 for other in LANGUAGES_WITH_STOPWORDS}
-    likely = max(shares, key=shares.__getitem__)
-    return likely if shares[likely] > max(STOPWORD_FACTOR * own_share, MIN_FOREIGN_STOPWORD_SHARE) else None
+def _may_be(found: str, language: str) -> bool:
+    """Whether a language was found, or is taken for the one that was found, as `identify` does not know it."""
+    return same_language(found, language) or not is_known(language)

@@ -26,6 +26,8 @@ SAMPLE_LINES = 24_000  # lines at the start of a corpus that are all in the samp
 SAMPLE_CHUNK_LINES = 200  # lines at the start of each later chunk that are in the sample
 FIRST_TEXTS, TEXTS_PER_CHUNK = 4_000, 20  # lines of the first and of each later chunk whose letters are counted
 
+SAMPLE_TEXTS = 1_000  # of these lines, which show the language of the side
+
 NO_LANGUAGES: LineLanguages = np.zeros(0, np.int8)
 MIN_OWN_SHARE = 0.25  # of the pairs; if fewer are in the languages of the corpus, all pairs are learned from
 
@@ -41,8 +43,8 @@ class SideStatistics:
         digests: A hash of each line that ignores case, spaces and punctuation.
         scripts: The index in `SCRIPTS` of each line's script; 0 if no script is predominant.
         languages: The language of each line that seems to be in another one than its side.
-        all_word_counts: How often each word occurs, by its hash; pairs with equal sides do not count.
-        word_counts: The same without pairs that have a side in another language.
+        texts: A sample of the lines; pairs with equal sides do not count.
+        word_counts: How often each word occurs, by its hash, in pairs without a side in another language.
         sample: The words of a sample of the lines of these pairs.
         characters: The letters of a smaller sample of these lines.
     """
@@ -51,7 +53,7 @@ class SideStatistics:
     digests: Digests
     scripts: NDArray[np.uint8]
     languages: LineLanguages
-    all_word_counts: NDArray[np.int64]
+    texts: list[str]
     word_counts: NDArray[np.int64]
     sample: Words
     characters: CharacterModel
@@ -115,6 +117,10 @@ class _Texts:
         self.sample.append(words.select(chosen[chosen < in_sample]))
         self.texts += [texts[index] for index in chosen[: TEXTS_PER_CHUNK if self.texts else FIRST_TEXTS]]
 
+    def evenly(self, size: int) -> list[str]:
+        """At most so many of the texts, evenly spread."""
+        return self.texts[:: -(-len(self.texts) // size) or 1]
+
     def join(self, other: _Texts) -> _Texts:
         """What these and other lines show."""
         joined = _Texts()
@@ -143,7 +149,7 @@ class _Side:
         used = every if learn_from_all else self.own
         learned = used.word_counts, concatenate_words(used.sample), CharacterModel(used.texts)
         return SideStatistics(
-            lines.lengths, lines.digests, lines.scripts, languages, every.word_counts, *learned
+            lines.lengths, lines.digests, lines.scripts, languages, every.evenly(SAMPLE_TEXTS), *learned
         ), lines
 
 

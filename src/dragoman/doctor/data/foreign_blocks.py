@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 
 from dragoman.doctor.data.corpus_statistics import CorpusStatistics
-from dragoman.doctor.data.languages import LANGUAGES_WITH_STOPWORDS
 from dragoman.doctor.data.line_languages import OWN, LineLanguages
 from dragoman.doctor.data.line_statistics import Flags
 from dragoman.doctor.data.pair_scores import PairScores
 from dragoman.doctor.data.stretches import find_peaks
+from dragoman.languages.function_words import LANGUAGES_WITH_FUNCTION_WORDS
 
 Side = Literal["source", "target"]
 
@@ -70,5 +70,5 @@ def _describe(statistics: CorpusStatistics, first: int, last: int) -> ForeignBlo
         counts[0] = 0  # lines in their own language
         language = int(counts.argmax()) + OWN
         if counts[language - OWN] > found[0]:
-            found = int(counts.max()), side, LANGUAGES_WITH_STOPWORDS[language]
+            found = int(counts.max()), side, LANGUAGES_WITH_FUNCTION_WORDS[language]
     return ForeignBlock(first + 1, last + 1, found[1], found[2])

@@ -15,12 +15,11 @@ import regex
 from numpy.typing import NDArray
 
 from dragoman.doctor.data.character_model import CharacterModel
-from dragoman.doctor.data.function_words import function_word_hashes
-from dragoman.doctor.data.languages import LANGUAGES_WITH_STOPWORDS
 from dragoman.doctor.data.length_model import Floats
 from dragoman.doctor.data.line_statistics import Flags
-from dragoman.doctor.data.words import HASH_BITS, HASHES, Words
-from dragoman.text.world_languages import primary_language
+from dragoman.doctor.data.words import HASH_BITS, HASHES, Words, function_word_hashes
+from dragoman.languages.codes import primary_language
+from dragoman.languages.function_words import LANGUAGES_WITH_FUNCTION_WORDS
 
 _RARE, _COMMON, _LINKED, _OTHER = range(4)  # kinds of words on a side of the corpus
 RARE_RATE, RARE_COUNT = 5e-5, 5  # words with a lower frequency or count are rare
@@ -74,7 +73,7 @@ class ForeignLanguageDetector:
         self._evidence = np.clip(np.log(FOREIGN_SHARES / np.maximum(shares, 1e-3)), *WORD_EVIDENCE)[kinds]
         self._languages = []
         expected = set(map(primary_language, languages))
-        for other in LANGUAGES_WITH_STOPWORDS:
+        for other in LANGUAGES_WITH_FUNCTION_WORDS:
             if other not in expected:
                 hashes = function_word_hashes(other)
                 evidence = np.clip(np.log(FUNCTION_WORD_RATE / rates[hashes]), *FUNCTION_WORD_EVIDENCE)

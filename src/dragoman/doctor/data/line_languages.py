@@ -10,13 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.doctor.data.function_words import function_word_hashes
-from dragoman.doctor.data.languages import LANGUAGES_WITH_STOPWORDS
-from dragoman.doctor.data.words import HASHES, Words
-from dragoman.text.world_languages import primary_language
+from dragoman.doctor.data.words import HASHES, Words, function_word_hashes
+from dragoman.languages.codes import primary_language
+from dragoman.languages.function_words import LANGUAGES_WITH_FUNCTION_WORDS
 
 LineLanguages = NDArray[np.int8]
-"""For each line, the index in `LANGUAGES_WITH_STOPWORDS` of the language that it seems to be in instead, or `OWN`."""
+"""For each line, the index in `LANGUAGES_WITH_FUNCTION_WORDS` of the language that it seems to be in, or `OWN`."""
 
 OWN = -1  # the language of the side, or an unknown one
 OWN_WORD_FACTOR = 2  # a line has at least this many times as many function words of another language
@@ -31,9 +30,9 @@ class LineLanguageFinder:
 
     def __init__(self, language: str) -> None:
         code = primary_language(language)
-        self._language = LANGUAGES_WITH_STOPWORDS.index(code) if code in LANGUAGES_WITH_STOPWORDS else None
+        self._language = LANGUAGES_WITH_FUNCTION_WORDS.index(code) if code in LANGUAGES_WITH_FUNCTION_WORDS else None
         self._sets = np.zeros(HASHES, np.uint16)  # bit i: the word is a function word of language i
-        for index, other in enumerate(LANGUAGES_WITH_STOPWORDS):
+        for index, other in enumerate(LANGUAGES_WITH_FUNCTION_WORDS):
             self._sets[function_word_hashes(other)] |= np.uint16(1 << index)
 
     def find(self, words: Words) -> LineLanguages:
@@ -45,7 +44,7 @@ class LineLanguageFinder:
         sets = self._sets[words.hashes]
         lines, sets = words.text_indices[sets > 0], sets[sets > 0]
         own = _contain(sets, self._language)
-        for index in range(len(LANGUAGES_WITH_STOPWORDS)):
+        for index in range(len(LANGUAGES_WITH_FUNCTION_WORDS)):
             other = _contain(sets, index)  # words that both languages have show neither
             others = np.bincount(lines[other & ~own], minlength=size)
             owns = np.bincount(lines[own & ~other], minlength=size)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.doctor.data.scripts import SCRIPTS, count_letters
+from dragoman.languages.scripts import SCRIPTS, count_letters
 from dragoman.text.normalization import find_forbidden, remove_invisible, simplify_lines
 
 Flags = NDArray[np.bool_]

@@ -14,9 +14,9 @@ from dragoman.doctor.data.foreign_language import ForeignLanguageDetector, witho
 from dragoman.doctor.data.language_classifier import LanguageClassifier
 from dragoman.doctor.data.length_model import Floats
 from dragoman.doctor.data.line_statistics import Flags
-from dragoman.doctor.data.scripts import most_common_script
 from dragoman.doctor.data.word_links import WordLinks
 from dragoman.doctor.data.words import HASH_BITS, Words, find_words
+from dragoman.languages.scripts import most_common_script
 from dragoman.system.processes import map_in_processes
 
 Scores = NDArray[np.float32]

@@ -11,7 +11,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from dragoman.text.normalization import WITHOUT_SPACES
+from dragoman.languages.function_words import function_words
+from dragoman.languages.scripts import WITHOUT_SPACES
 
 HASH_BITS = 20
 HASHES = 1 << HASH_BITS
@@ -106,6 +107,12 @@ def concatenate_words(parts: Sequence[Words]) -> Words:
 def hash_word(word: str) -> int:
     """The hash of one word."""
     return int(find_words([word]).hashes[0])
+
+
+@cache
+def function_word_hashes(language: str) -> NDArray[np.int64]:
+    """The hashes of the function words of a language in ascending order; none if they are not known."""
+    return np.unique(np.array([hash_word(word) for word in function_words(language)], np.int64))
 
 
 def _code_points(texts: Sequence[str]) -> NDArray[np.uint32]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dragoman.doctor.input.training_text import TrainingText, script_shares
-from dragoman.text.language_profile import NgramClassifier, words_of
+from dragoman.doctor.input.training_text import TrainingText
+from dragoman.languages.identify import LanguageProfile, identify, words_of
+from dragoman.languages.scripts import script_shares
 from dragoman.text.placeholders import find_spans, text_between
 
 OTHER_LANGUAGE = "other language"
@@ -33,7 +34,7 @@ class SourceLanguage:
     def __init__(self, trained: TrainingText, source: str, target: str) -> None:
         self._trained, self._source, self._target = trained, source, target
         ngrams = trained.ngrams()
-        self._classifier = NgramClassifier(ngrams) if source in ngrams else None
+        self._profile = LanguageProfile(ngrams) if source in ngrams else None
 
     def find_other(self, text: str) -> tuple[str, str] | None:
         """The kind and the words of a warning about a text that is probably in another language."""
@@ -57,12 +58,12 @@ class SourceLanguage:
         return None
 
     def _is_other_language(self, text: str, evidence: float) -> bool:
-        if self._classifier is None:
+        if self._profile is None:
             return False
         text = " ".join(text_between(text, find_spans(text)))
         if sum(1 for _ in words_of(text)) < MIN_WORDS:
             return False
-        probabilities = self._classifier.probabilities(text)
+        probabilities = dict(identify(text, self._profile))
         if evidence >= ENOUGH_EVIDENCE:
             return not probabilities
         return probabilities.get(self._source, 0.0) <= MAX_PROBABILITY

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import regex
 
+from dragoman.languages.sentence_marks import CLOSING, OPENING, SENTENCE_ENDS, UNSPACED_ENDS
+
 MIN_CAPITALS = 10  # letters; shorter lines in capitals are often abbreviations
 _SENTENCE_END = regex.compile(
-    r"""
-    (?<!\p{L})(?P<word>\p{L}*\p{Ll}{3})  # abbreviations such as "Dr." and "z. B." are shorter
-    ["'”’»)]*[.!?…]+["'”’»)]*
-    \s+["'“‘„«(¿¡]*
-    (?=\p{Lu})             # the first letter of a sentence, not the rest of a number or an abbreviation
-    | (?P<word>[\p{L}\p{M}])[。！？।]["'”’»)」』]*\s*(?=\p{L})
+    rf"""
+    (?<!\p{{L}})(?P<word>\p{{L}}*\p{{Ll}}{{3}})  # abbreviations such as "Dr." and "z. B." are shorter
+    {CLOSING}*[{SENTENCE_ENDS}]+{CLOSING}*
+    \s+{OPENING}*
+    (?=\p{{Lu}})             # the first letter of a sentence, not the rest of a number or an abbreviation
+    | (?P<word>[\p{{L}}\p{{M}}]){UNSPACED_ENDS}{CLOSING}*\s*(?=\p{{L}})
     """,
-    regex.VERBOSE,
+    regex.VERBOSE | regex.VERSION1,
 )
 _ABBREVIATIONS = {"approx", "bzw", "capt", "dept", "etc", "evtl", "ggf", "incl", "inkl", "prof", "resp", "univ", "usw"}
 _MIN_SENTENCE_WORDS = 3  # on both sides of the end of a sentence in a script with spaces

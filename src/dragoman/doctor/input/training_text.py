@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -13,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat
 
 from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.length_model import robust_fit
-from dragoman.doctor.data.scripts import SCRIPTS, count_letters
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
-from dragoman.text.language_profile import count_ngrams, count_words, read_profile, words_of, write_profile
+from dragoman.languages.identify import count_ngrams, count_words, read_ngrams, words_of, write_ngrams
+from dragoman.languages.scripts import script_shares
 
 FREQUENT_WORDS = 100  # of each language
 MIN_WORD_COUNT = 5  # rarer words are no evidence of a language
@@ -47,7 +46,7 @@ class TrainingText(BaseModel):
     evidence: dict[str, FiniteFloat]
     """Of frequent words: log-probability in the sources minus log-probability in the targets, in nats."""
     profiles: dict[str, str] = {}
-    """Of each language: its frequent n-grams, see `dragoman.text.language_profile`; older bundles have none."""
+    """Of each language: its frequent n-grams, see `dragoman.languages.identify`; older bundles have none."""
     target_words: str = ""
     """The words of the targets in lower case, the most frequent first; bundles of older versions lack them."""
     length_ratio: FiniteFloat | None = None
@@ -68,7 +67,7 @@ class TrainingText(BaseModel):
         found = {}
         for language, line in self.profiles.items():
             with suppress(ValueError):
-                found[language] = read_profile(line)
+                found[language] = read_ngrams(line)
         return {language: counts for language, counts in found.items() if counts}
 
 
@@ -89,7 +88,7 @@ def describe_text(sources: Sequence[str], targets: Sequence[str], languages: Lan
         several_sentences=share(has_several_sentences),
         evidence=_word_evidence(sources, targets),
         profiles={
-            language: write_profile(count_ngrams(texts))
+            language: write_ngrams(count_ngrams(texts))
             for language, texts in zip(languages, (sources, targets), strict=True)
         },
         target_words=" ".join(word for word, _ in count_words(targets).most_common(MAX_WORDS)),
@@ -101,16 +100,6 @@ def describe_text(sources: Sequence[str], targets: Sequence[str], languages: Lan
 def log_length_ratio(source: str, target: str) -> float:
     """The logarithm of the ratio of lengths in characters, which are increased so that short texts vary less."""
     return math.log((len(target) + ADDED_LENGTH) / (len(source) + ADDED_LENGTH))
-
-
-def script_shares(texts: Sequence[str]) -> dict[str, float]:
-    """The share of each script in the letters of all texts, most common first; scripts that do not occur are left out.
-
-    Letters of scripts that are not in `SCRIPTS` do not count.
-    """
-    letters = count_letters(texts)[:, 1:].sum(axis=0).tolist()
-    counts = Counter({name: count for name, count in zip(SCRIPTS[1:], letters, strict=True) if count})
-    return {name: round(count / counts.total(), 6) for name, count in counts.most_common()}
 
 
 def _word_evidence(sources: Sequence[str], targets: Sequence[str]) -> dict[str, float]:

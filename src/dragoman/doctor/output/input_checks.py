@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from dragoman.doctor.data.languages import most_likely_language, stopwords_used, usual_script
-from dragoman.doctor.data.scripts import SCRIPTS, count_letters
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.errors import counted
+from dragoman.languages.identify import other_language
+from dragoman.languages.scripts import script_shares, usual_script
 from dragoman.settings import Data
 
 MIN_SENTENCES = 20  # fewer sentences have unreliable averages
-MIN_WORDS = 100  # fewer words are no evidence of a language
-MIN_STOPWORDS = 5  # different stopwords of about ten that show another language
-MIN_STOPWORD_FACTOR = 2  # a text in another language has more than this many times as many stopwords of that language
+MIN_WORDS = 100  # fewer words are no evidence of a script
 SHOWN_LINES = 5
 
 
@@ -65,14 +62,9 @@ def check_languages_of_files(data: Data, sources: Sequence[str], references: Seq
 
 def _other_language(texts: Sequence[str], expected: str) -> str | None:
     """The language, or else the script, of texts that are not in the expected language; None if they may be."""
-    words = Counter(word for text in texts for word in text.lower().split())
-    letters = count_letters(list(texts))[:, 1:].sum(axis=0)
-    if words.total() < MIN_WORDS or not letters.any():
-        return None
-    script, usual = SCRIPTS[1 + int(letters.argmax())], usual_script(expected)
-    likely = most_likely_language(words)
-    used, own = stopwords_used(words, likely) or 0, stopwords_used(words, expected)
-    evident = used >= MIN_STOPWORDS and usual_script(likely) == script
-    if usual and script != usual:
-        return likely if evident else f"{script} script"
-    return likely if evident and own is not None and used > MIN_STOPWORD_FACTOR * own else None
+    if found := other_language(texts, expected):
+        return found
+    scripts, usual = script_shares(texts), usual_script(expected)
+    script = next(iter(scripts), usual)
+    is_other = usual and script != usual and sum(len(text.split()) for text in texts) >= MIN_WORDS
+    return f"{script} script" if is_other else None

@@ -9,8 +9,8 @@ import regex
 
 from dragoman.doctor.input.training_text import TrainingText, log_length_ratio
 from dragoman.doctor.output.text_checks import MIN_REPEATS, count_repeats, equal_words
-from dragoman.text.language_profile import words_of
-from dragoman.text.normalization import WITHOUT_SPACES
+from dragoman.languages.identify import words_of
+from dragoman.languages.scripts import WITHOUT_SPACES
 
 EMPTY = "empty"
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"

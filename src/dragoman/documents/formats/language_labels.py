@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
+from dragoman.languages.codes import primary_language
+from dragoman.languages.scripts import is_right_to_left
 from dragoman.markup.po import header_end
-from dragoman.text.world_languages import is_right_to_left, primary_language
 
 _CODE = rb"(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*)(?![\w@\x80-\xff-])"
 _COMMENT = rb"<!--(?s:.*?)(?:-->|\Z)"

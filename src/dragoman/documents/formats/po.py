@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.corpus.language_tags import looks_like_tag
 from dragoman.documents.formats.characters import Characters, read_characters
 from dragoman.documents.formats.file import DocumentFile, find_segments, write_parts
 from dragoman.documents.formats.items import Part
 from dragoman.documents.formats.strings import string_parts
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError
+from dragoman.languages.codes import looks_like_tag, primary_language
 from dragoman.markup.po import (
     Message,
     PluralForms,
@@ -22,7 +22,6 @@ from dragoman.markup.po import (
     read_messages,
 )
 from dragoman.markup.units import State
-from dragoman.text.world_languages import primary_language
 
 
 class PoDocument:

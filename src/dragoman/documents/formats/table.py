@@ -14,7 +14,7 @@ from dragoman.documents.formats.passage import Writing
 from dragoman.documents.formats.strings import FileString, string_parts
 from dragoman.documents.sentences import is_translatable
 from dragoman.errors import UserError, nearest
-from dragoman.text.normalization import has_no_spaces
+from dragoman.languages.scripts import has_no_spaces
 
 Cell = tuple[str, str]
 """What the file contains for a cell, and what follows it: a delimiter, or the end of the row."""

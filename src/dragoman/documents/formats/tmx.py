@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
-from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.translation_units import Variants
 from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
@@ -14,6 +13,7 @@ from dragoman.documents.formats.inline_codes import code_items
 from dragoman.documents.formats.items import Part, to_parts
 from dragoman.documents.formats.passage import Passage
 from dragoman.errors import UserError
+from dragoman.languages.codes import find_language
 from dragoman.markup.units import language_of, tmx_variants
 from dragoman.markup.xml import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, xml_text
 

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import Any, Literal
 
 from dragoman.documents.pairs import CodeEdge, match_edges
-from dragoman.text.world_languages import primary_language
+from dragoman.languages.codes import primary_language
 
 TokenKind = Literal["text", "opening", "closing", "void", "block", "untouched", "invisible"]
 

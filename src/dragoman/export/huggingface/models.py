@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dragoman.corpus.language_tags import find_language
 from dragoman.errors import UserError
 from dragoman.export.huggingface.checkpoint import (
     ImportedLanguages,
@@ -21,6 +20,7 @@ from dragoman.export.huggingface.checkpoint import (
     require_support,
 )
 from dragoman.export.huggingface.tokenizers import OriginalTokenizer, read_tokenizer, script_of, tokens_in_scripts
+from dragoman.languages.codes import find_language
 from dragoman.settings import Specials
 from dragoman.system.files import read_json
 from dragoman.text.multilingual import MultilingualTokenizer

@@ -21,6 +21,7 @@ from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CO
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.export.huggingface.checkpoint import require_files
+from dragoman.languages.codes import primary_language
 from dragoman.settings import Specials
 from dragoman.system.files import read_json
 from dragoman.text.multilingual import MultilingualTokenizer
@@ -28,7 +29,6 @@ from dragoman.text.sentencepiece import SentencePieceTokenizer
 from dragoman.text.subword import SubwordTokenizer, load_subwords
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.vocabulary import Vocabulary
-from dragoman.text.world_languages import primary_language
 
 
 def convert_tokenizer(bundle: Bundle) -> PreTrainedTokenizerBase:

@@ -5,28 +5,34 @@ from __future__ import annotations
 import pytest
 
 from dragoman.corpus.synthetic.captions import captions
-from dragoman.text.language_profile import NgramClassifier, count_ngrams, read_profile, write_profile
+from dragoman.languages.identify import (
+    LanguageProfile,
+    count_ngrams,
+    identify,
+    read_ngrams,
+    write_ngrams,
+)
 
 HINDI = ["एक आदमी सड़क पर चल रहा है", "एक औरत किताब पढ़ रही है", "दो कुत्ते घास पर दौड़ रहे हैं"]
 
 
 @pytest.fixture(scope="module")
-def classifier() -> NgramClassifier:
+def profile() -> LanguageProfile:
     german, english = zip(*captions("train")[:2000], strict=True)
     profiles = {"de": count_ngrams(german), "en": count_ngrams(english), "hi": count_ngrams(HINDI)}
-    return NgramClassifier({code: read_profile(write_profile(counts)) for code, counts in profiles.items()})
+    return LanguageProfile({code: read_ngrams(write_ngrams(counts)) for code, counts in profiles.items()})
 
 
-def test_lines_of_the_languages_are_recognized(classifier: NgramClassifier) -> None:
+def test_lines_of_the_languages_are_recognized(profile: LanguageProfile) -> None:
     pairs = captions("test")[:200]
     for german, english in pairs:
-        assert next(iter(classifier.probabilities(german))) == "de"
-        assert next(iter(classifier.probabilities(english.upper()))) == "en"
-    assert next(iter(classifier.probabilities(HINDI[0]))) == "hi"
+        assert identify(german, profile)[0][0] == "de"
+        assert identify(english.upper(), profile)[0][0] == "en"
+    assert identify(HINDI[0], profile)[0][0] == "hi"
 
 
-def test_probabilities_add_up_and_begin_with_the_best(classifier: NgramClassifier) -> None:
-    found = list(classifier.probabilities("Eine Frau reads ein book.").values())
+def test_probabilities_add_up_and_begin_with_the_best(profile: LanguageProfile) -> None:
+    found = [share for _, share in identify("Eine Frau reads ein book.", profile)]
     assert sum(found) == pytest.approx(1)
     assert found == sorted(found, reverse=True)
 
@@ -34,8 +40,8 @@ def test_probabilities_add_up_and_begin_with_the_best(classifier: NgramClassifie
 @pytest.mark.parametrize(
     "text", ["", "123 :-)", "😀", "Собака бежит по лугу", "Pes běží přes zelenou louku a skáče přes větve"]
 )
-def test_other_texts_are_in_no_language(classifier: NgramClassifier, text: str) -> None:
-    assert classifier.probabilities(text) == {}
+def test_other_texts_are_in_no_language(profile: LanguageProfile, text: str) -> None:
+    assert identify(text, profile) == []
 
 
 THIRD = [
@@ -49,33 +55,33 @@ GERMAN = "Der Vertrag wurde gestern unterschrieben, und alle Kosten trägt die G
 
 @pytest.mark.parametrize("text", THIRD)
 def test_other_languages_in_the_same_script_are_not_taken_for_a_similar_one(
-    classifier: NgramClassifier, text: str
+    profile: LanguageProfile, text: str
 ) -> None:
-    assert classifier.probabilities(text) == {}
+    assert identify(text, profile) == []
 
 
-def test_texts_of_another_kind_are_still_in_their_language(classifier: NgramClassifier) -> None:
-    assert next(iter(classifier.probabilities(GERMAN))) == "de"
+def test_texts_of_another_kind_are_still_in_their_language(profile: LanguageProfile) -> None:
+    assert identify(GERMAN, profile)[0][0] == "de"
 
 
 @pytest.mark.parametrize("code", ["gsw", "de-CH", "x"])
 def test_variants_and_languages_that_only_a_bundle_knows_are_found(code: str) -> None:
     german, english = zip(*captions("train")[:2000], strict=True)
-    classifier = NgramClassifier({code: count_ngrams(german), "en": count_ngrams(english)})
-    assert next(iter(classifier.probabilities(GERMAN))) == code
+    profile = LanguageProfile({code: count_ngrams(german), "en": count_ngrams(english)})
+    assert identify(GERMAN, profile)[0][0] == code
 
 
-def test_only_the_beginning_of_a_long_text_is_read(classifier: NgramClassifier) -> None:
+def test_only_the_beginning_of_a_long_text_is_read(profile: LanguageProfile) -> None:
     beginning = "Ein Hund läuft über die Wiese. " * 100
-    assert classifier.probabilities(beginning + "x" * 10_000_000) == classifier.probabilities(beginning)
+    assert identify(beginning + "x" * 10_000_000, profile) == identify(beginning, profile)
 
 
 def test_an_empty_profile_round_trips() -> None:
-    assert read_profile(write_profile(count_ngrams([]))) == {}
-    assert NgramClassifier({"de": {}, "en": {"a": 0}}).probabilities("ein Hund") == {}
+    assert read_ngrams(write_ngrams(count_ngrams([]))) == {}
+    assert identify("ein Hund", LanguageProfile({"de": {}, "en": {"a": 0}})) == []
 
 
 @pytest.mark.parametrize("line", ["a", "a b", "a 0", "a -1"])
 def test_damaged_profiles_are_errors(line: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
-        read_profile(line)
+        read_ngrams(line)

@@ -1,0 +1,134 @@
+"""Codes of languages such as ``de``, ``deu``, ``de-AT`` and ``de_AT``, their names, and comparing them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+
+import langcodes
+from langcodes.tag_parser import LanguageTagError
+from language_data.names import code_to_names
+
+_TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|\d{3}))?")
+_OTHER_CODES = {"pb": "pt-br", "zh": "zh-hans", "zt": "zh-hant"}
+"""Codes of LibreTranslate, and what they mean where that is available."""
+
+_MORE_NAMES = {"castellano": "es", "ingilizce": "en", "汉语": "zh", "việt": "vi"}
+"""Names that are not in the data of langcodes."""
+
+_LOCALE_SCRIPTS = {"latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"}
+
+
+@cache
+def primary_language(language: str) -> str:
+    """The code of a language without its region or script, two letters if it has them: "de" for "de-AT" and "deu".
+
+    The most usual member of a group of languages has the code of the group: "zh" for "cmn".
+    """
+    code = without_region(language)
+    if len(code) != 3:
+        return code
+    try:
+        short = langcodes.get(langcodes.standardize_tag(code, macro=True)).language or ""
+    except LanguageTagError:
+        return code
+    return short if len(short) == 2 else code
+
+
+def without_region(tag: str) -> str:
+    """The first part of a tag in lower case: "de" for "de-AT", and "deu" for "deu"."""
+    return re.split("[-_]", tag, maxsplit=1)[0].lower()
+
+
+@lru_cache(maxsize=4096)
+def find_language(wanted: str, available: tuple[str, ...]) -> str | None:
+    """The code that stands for a language among others, or None.
+
+    It is the same code, or else one with a region or script (``de-AT`` for ``de``), or else one without (``de`` for
+    ``de-AT``), or else one with another number of letters (``de`` for ``deu``). Case, and hyphens or underscores, make
+    no difference. ``de-DE`` does not stand for ``de-AT``.
+    """
+    code = _normalize(wanted)
+    tags = {tag: normalized for tag in available if (normalized := _normalize(tag))}
+    shortened = {tag: _shorten(normalized) for tag, normalized in tags.items()}
+    for tag, normalized in tags.items():
+        if normalized == code:
+            return tag
+    candidates = (_OTHER_CODES.get(code, code), tags), (code, tags), (_shorten(code), tags), (code, shortened)
+    return next(filter(None, (_find_tag(one, among) for one, among in candidates)), None)
+
+
+def _find_tag(code: str, tags: Mapping[str, str]) -> str | None:
+    """The tag that stands for a code, given the normalized forms of all tags."""
+    for accept in (code.__eq__, lambda tag: tag.startswith(f"{code}-"), lambda tag: code.startswith(f"{tag}-")):
+        if found := next((tag for tag, normalized in tags.items() if accept(normalized)), None):
+            return found
+    return None
+
+
+def same_language(code: str, other: str) -> bool:
+    """Whether two codes mean the same language, apart from region and script."""
+    return primary_language(code) == primary_language(other)
+
+
+def looks_like_tag(text: str) -> bool:
+    """Whether a word has the form of a language tag: ``de``, ``deu`` or ``pt-BR``."""
+    return _TAG.fullmatch(text) is not None
+
+
+def tag_of_locale(locale: str) -> str:
+    """The language tag of a locale of gettext: ``sr-Latn`` of ``sr@latin``, and ``de_DE`` of ``de_DE.UTF-8``."""
+    name, _, modifier = locale.partition("@")
+    name, _, _ = name.partition(".")
+    script = _LOCALE_SCRIPTS.get(modifier.lower())
+    language, separator, region = name.replace("-", "_").partition("_")
+    return f"{language}-{script}{separator and '-'}{region}" if script else name
+
+
+def language_name(code: str) -> str:
+    """The English name of a language; the code itself if it is not known."""
+    try:
+        language = langcodes.get(code)
+    except LanguageTagError:
+        return code
+    return language.display_name() if language.language and language.is_valid() else code
+
+
+def known_language(word: str) -> str | None:
+    """The code of two letters of a language, given this code or a name in any language; None for other words.
+
+    Languages whose codes have three letters are not known: some of their names are words, such as Even, Are and So.
+    """
+    if len(word) == 2 and langcodes.tag_is_valid(word):
+        return word.lower()
+    return named_language(word)
+
+
+@lru_cache(maxsize=4096)
+def named_language(word: str) -> str | None:
+    """The code of two letters of a language with a name, in any language; None for other words."""
+    name = word.casefold()
+    if name in _MORE_NAMES:
+        return _MORE_NAMES[name]
+    try:
+        code = langcodes.find(name).language or ""
+    except LookupError:
+        return None
+    # langcodes also finds longer words that start with a name
+    return code if len(code) == 2 and name in _names_of(code) else None
+
+
+@cache
+def _names_of(code: str) -> frozenset[str]:
+    return frozenset(map(str.casefold, code_to_names(code).values()))
+
+
+def _normalize(tag: str) -> str:
+    return tag.strip().replace("_", "-").lower()
+
+
+def _shorten(tag: str) -> str:
+    """A normalized tag with the code of two letters of its language, if there is one."""
+    language, hyphen, rest = tag.partition("-")
+    return f"{primary_language(language)}{hyphen}{rest}"

@@ -1,0 +1,105 @@
+"""Sentences: the marks that end them, what surrounds these marks, and where a sentence goes on after one.
+
+The marks are those with the property Sentence_Terminal of Unicode, and the ellipsis.
+"""
+
+from __future__ import annotations
+
+import regex
+
+SENTENCE_ENDS = r"\p{Sentence_Terminal}…"
+"""The marks that may end a sentence, as part of a set of characters of the `regex` library."""
+
+SPACED_ENDS = ".!?…․‼‽⁇⁈⁉⸮؟؝؞﹒﹖﹗"
+"""Those that end one only before a space or the end of a text. The others always do."""
+
+UNSPACED_ENDS = rf"[\p{{Sentence_Terminal}}--[{SPACED_ENDS}]]"
+"""Those that always do, as a set of characters in VERSION1 of the `regex` library."""
+
+OPENING_MARKS = "\"'“‘„‚«‹»([{¿¡「『（【〈《"
+"""What may stand before the first letter of a sentence, with the quotation marks of all languages."""
+
+CLOSING_MARKS = "\"'”’“»›)]}」』）】〉》"
+"""What may follow the mark at the end of a sentence."""
+
+_ORDINAL_LANGUAGES = "bs cs da de dsb et fi hr hsb hu is lb lv no nb pl sk sl sr tr"
+ORDINAL_POINTS = frozenset(_ORDINAL_LANGUAGES.split())
+"""Languages that write a point after an ordinal number: no sentence ends in "der 2. Weltkrieg"."""
+
+OPENING, CLOSING = (f"[{regex.escape(marks, special_only=False)}]" for marks in (OPENING_MARKS, CLOSING_MARKS))
+"""These marks as sets of characters of the `regex` library."""
+
+_QUOTES = f"(?:{OPENING}|{CLOSING})*+"
+
+BETWEEN_SENTENCES = regex.compile(
+    rf"(?<=[{SENTENCE_ENDS}]{CLOSING}?)\s+(?=\S)|(?<={UNSPACED_ENDS}{CLOSING}?)(?!{CLOSING})(?=[^\s{SENTENCE_ENDS}])",
+    regex.VERSION1,
+)
+"""Where a sentence may end inside of a text: the spaces there, or nothing. Abbreviations are not considered."""
+
+_END = regex.compile(rf"[\s{SENTENCE_ENDS}]+$")
+_LINE_START = regex.compile(rf"\p{{White_Space}}*{_QUOTES}")
+_SENTENCE_START = regex.compile(rf"[{SENTENCE_ENDS}]{_QUOTES}\p{{White_Space}}+{_QUOTES}\Z")
+_NEAR = 10  # characters between two sentences, at most
+
+_ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
+_TITLE = regex.compile(r"(?:^|\s)(?:डॉ|प्रो|पं|श्री|सुश्री|श्रीमती|कु|मि)\.$")  # of Hindi
+_LONGEST_ABBREVIATION = 10  # with the character before it
+
+_VOWEL = "[aeiouyáàâäãåāăąæéèêëēėęěíìîïīįıóòôöõøōőœúùûüūůűųýÿ]"
+_AFTER_WORD = regex.compile(
+    rf"(?:[!?…]|\p{{L}}{{2}}(?:{_VOWEL}|(?:{_VOWEL}\p{{L}}|\p{{L}}{_VOWEL})\p{{L}})\.){CLOSING}?\s+\Z",
+    regex.IGNORECASE,
+)
+"""The end of a sentence after a word in Latin script that is no abbreviation: "läuft. ", but not "Abb. "."""
+
+_LONGEST_END = 20
+
+_QUOTED = rf"(?<=[{SENTENCE_ENDS}]{CLOSING}+\s*)"
+_CONTINUATIONS = (
+    # Japanese: a particle after a quotation, or after an exclamation without quotation marks
+    rf"(?:{_QUOTED}|(?<=[！？!?…]))(?:と(?!ある|うとう|おく|き|く|ころ|ても|にかく|も|りあえず)|って|など|なん[てか]|を)",
+    rf"{_QUOTED}(?:[がはもにの](?=[\p{{Han}}、])|[でかや](?=\p{{Han}})|の?よう|らし|みたい|だ[とっ])",
+    # Korean: the same
+    rf"{_QUOTED}(?:이?라[고는며면]|하[고는며면]|[고는]\s)",
+    # Chinese: who says it
+    rf"{_QUOTED}\p{{Han}}{{0,6}}?[说說问問道答喊叫嚷][道着著]?[。，,；！]",
+    # Khmer: the abbreviation of "and so on"
+    "(?<=។)(?:ល|បេ)។",
+)
+_CONTINUATION = regex.compile("|".join(_CONTINUATIONS))
+
+
+def without_end(text: str) -> str:
+    """The text without the punctuation at its end, which may be all of it."""
+    return _END.sub("", text)
+
+
+def starts_sentence(text: str, start: int) -> bool:
+    """Whether a word is the first one of a text or, judging by the punctuation before it, of a sentence."""
+    before = text[max(0, start - _NEAR) : start]
+    return (start <= _NEAR and _LINE_START.fullmatch(before) is not None) or bool(_SENTENCE_START.search(before))
+
+
+def ends_in_abbreviation(text: str, language: str) -> bool:
+    """Whether a text ends in a title before a name, or in the point of an ordinal number.
+
+    Args:
+        text: What precedes the possible end of a sentence, with its mark.
+        language: The code of the language without its region.
+    """
+    end = text.rstrip()[-_LONGEST_ABBREVIATION:]
+    return bool(_TITLE.search(end) or (language in ORDINAL_POINTS and _ORDINAL.search(end)))
+
+
+def follows_end(text: str, start: int) -> bool:
+    """Whether the end of a sentence precedes a place of a text, even if a number or a placeholder is there.
+
+    The word before it must not look like an abbreviation, unlike in "Abb. 3 zeigt" and "approx. {count}".
+    """
+    return _AFTER_WORD.search(text, max(0, start - _LONGEST_END), start) is not None
+
+
+def goes_on(text: str, place: int) -> bool:
+    """Whether a sentence does not end at a place after a mark, because of what follows, such as a particle."""
+    return _CONTINUATION.match(text, place) is not None
