@@ -92,9 +92,9 @@ def _find_direction(path: Path, declared: str, languages: Languages) -> bool:
     parts = re.split(r"[./]", path.as_posix().removesuffix(".gz").removesuffix(".po"))
     for tag in [declared] if declared else reversed(parts):
         if _LOCALE.fullmatch(tag):
-            if find_language(languages[1], (_as_tag(tag),)):
+            if find_language(languages[1], (tag_of_locale(tag),)):
                 return True
-            if find_language(languages[0], (_as_tag(tag),)):
+            if find_language(languages[0], (tag_of_locale(tag),)):
                 return False
     if declared:
         raise UserError(f"{path}: its translations are in {declared}, not in {languages[0]} or {languages[1]}")
