@@ -24,7 +24,7 @@ from dragoman.corpus.po_messages import read_messages
 from dragoman.documents.formats import open_document
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.xml_tree import XmlNode, XmlText, read_xml
-from dragoman.documents.html.html_text import HtmlText
+from dragoman.documents.html_text import HtmlText
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.errors import UserError
 

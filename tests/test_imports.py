@@ -18,6 +18,7 @@ ORDER = (
     {"settings"},
     {"recipe"},
     {"text"},
+    {"markup"},
     {"corpus"},
     {"dataset"},
     {"model"},

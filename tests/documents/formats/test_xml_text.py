@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from segment_translators import translate_upper
 
-from dragoman.documents.formats.passage import Writing
 from dragoman.documents.formats.xml_fragment import parse_fragment
 from dragoman.documents.formats.xml_text import XmlFragment, structural_elements
 from dragoman.documents.formats.xml_tree import NotWellFormedError, encode_xml
+from dragoman.documents.passage import Writing
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError
 

@@ -9,9 +9,10 @@ from typing import Any
 from dragoman.corpus.language_tags import looks_like_tag
 from dragoman.corpus.po_messages import find_byte_escape, read_messages, singular_form
 from dragoman.documents.formats.characters import Characters, read_characters
-from dragoman.documents.formats.file import DocumentFile, find_segments, write_parts
+from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.po_header import declare_charset, find_charset, find_codec
 from dragoman.documents.formats.strings import string_parts
+from dragoman.documents.passage import find_segments, write_parts
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError
 from dragoman.text.world_languages import primary_language

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from dragoman.corpus.language_tags import find_language
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.inline_codes import code_items
-from dragoman.documents.formats.items import Part, to_parts
-from dragoman.documents.formats.passage import Passage
 from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, read_xml, xml_text
+from dragoman.documents.passage import Part, to_parts
 from dragoman.errors import UserError
 
 
@@ -45,7 +43,7 @@ class _Tmx:
         self._source, self._target = file.languages
         usual = find_language(self._target, found)
         self._label = self._target if usual in (None, find_language(self._source, found)) else usual
-        self._make_passage = partial(Passage, writing=file.writing(encode_xml))
+        self._writing = file.writing(encode_xml)
 
     def parts(self, nodes: Sequence[XmlNode]) -> Iterator[Part]:
         for node in nodes:
@@ -65,7 +63,7 @@ class _Tmx:
             return
         last = unit.children.index(unit.elements("tuv")[-1]) + 1
         segment = variants[source].elements("seg")[0]
-        parts = to_parts(code_items(segment.children), self._make_passage)
+        parts = to_parts(code_items(segment.children), self._writing)
         space = unit.children[0].raw if isinstance(unit.children[0], XmlText) else ""
         label = _language_of(empty[0]) if empty else self._label
         start = f'{space}<tuv xml:lang="{label}">{segment.start}'

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.xliff import UNTRANSLATED_STATES
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.inline_codes import code_items
-from dragoman.documents.formats.items import Part, to_parts
-from dragoman.documents.formats.passage import Passage
 from dragoman.documents.formats.xml_tree import (
     XmlElement,
     XmlNode,
@@ -22,6 +19,7 @@ from dragoman.documents.formats.xml_tree import (
     with_attribute,
     xml_text,
 )
+from dragoman.documents.passage import Part, to_parts
 from dragoman.errors import UserError
 
 _LANGUAGES = {"file": ("source-language", "target-language"), "xliff": ("srcLang", "trgLang")}
@@ -43,7 +41,7 @@ def open_xliff(file: DocumentFile) -> PassageDocument:
 class _Xliff:
     def __init__(self, file: DocumentFile) -> None:
         self._name, self._languages = file.name, file.languages
-        self._make_passage = partial(Passage, writing=file.writing(encode_xml))
+        self._writing = file.writing(encode_xml)
 
     def parts(self, nodes: Sequence[XmlNode]) -> Iterator[Part]:
         for node in nodes:
@@ -87,7 +85,7 @@ class _Xliff:
                 yield raw_xml([node])
             if node is (targets[0] if targets else source):
                 indentation = "" if targets else _indentation(unit.children, sources[0])
-                yield from (indentation, start, *to_parts(code_items(source.children), self._make_passage), f"</{tag}>")
+                yield from (indentation, start, *to_parts(code_items(source.children), self._writing), f"</{tag}>")
         yield unit.end
 
 
