@@ -28,13 +28,15 @@ _WORD = re.compile(r"\S+")
 class Mark(NamedTuple):
     """A marked part of a text, from `start` up to but not including `end`; a point if they are equal.
 
-    `number` identifies the mark. `parent` is the number of the mark that directly encloses this one.
+    `number` identifies the mark. `parent` is the number of the mark that directly encloses this one. A point that
+    `clings` stays at the word before it.
     """
 
     start: int
     end: int
     number: int
     parent: int | None = None
+    clings: bool = False
 
 
 class Edge(NamedTuple):
@@ -187,11 +189,12 @@ class _Placement:
                 ends[end] = max(ends.get(end, 0), part.end)
                 starts[start] = min(starts.get(start, after.end), part.start)
         all_ends, all_starts = sorted(ends), sorted(starts)
-        for point in (min(max(mark.start, before.start), before.end) for mark in points):
+        for mark in points:
+            point = min(max(mark.start, before.start), before.end)
             touches_last = before.start < point < before.end and (
                 not self._source[point - 1].isspace() and self._source[point].isspace()
             )
-            if touches_last or point == before.start:
+            if touches_last or mark.clings or point == before.start:
                 yield ends[all_ends[bisect_right(all_ends, point) - 1]]
             else:
                 yield starts[all_starts[bisect_left(all_starts, point)]]

@@ -129,8 +129,13 @@ class TermDraft:
         marks = [Mark(each.start, each.end, number) for number, each in enumerate(missing)]
         placed = place_marks(marks, self.segment.text, TranslatedSegment(text, links))
         return [
-            Spot(missing[number], start, end, self._is_own(missing[number], start, end, links))
-            for start, end, number, _ in placed
+            Spot(
+                missing[mark.number],
+                mark.start,
+                mark.end,
+                self._is_own(missing[mark.number], mark.start, mark.end, links),
+            )
+            for mark in placed
         ]
 
     def _is_in_compound(self, found: FoundTerm, links: tuple[Link, ...]) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.formats.passage import Writing
 from dragoman.documents.formats.xml_fragment import name_numbers, parse_fragment, restore_numbers
 from dragoman.documents.formats.xml_text import XmlFragment, structural_elements
-from dragoman.documents.html.html_text import HtmlText
-from dragoman.documents.html.tokens import BLOCKS, Elements
+from dragoman.documents.html_text import HtmlText
+from dragoman.documents.passage import Writing
 from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
 from dragoman.errors import UserError
+from dragoman.markup.elements import BLOCK, HTML, WORD, Elements
 from dragoman.markup.xml import NotWellFormedError, encode_xml
 from dragoman.serving.errors import RequestError
 from dragoman.serving.models import ServedModel
@@ -37,10 +37,15 @@ def read_markup(parameters: Parameters) -> OpenText:
     if is_xml:
         has_outline = str(parameters["outline_detection"]).lower() not in ("0", "false")
         return _XmlTags(ignored, splitting, joining, has_outline).open
-    if kept := sorted(joining & BLOCKS):
+    if kept := sorted(name for name in joining if HTML.find(name).ends):
         raise RequestError(400, f"Parameter 'non_splitting_tags': {kept[0]} always splits sentences.")
-    elements = Elements(ignored, splitting - joining)
+    elements = _named(ignored, splitting - joining)
     return lambda html, model: HtmlText(html, model.source, model.whole_lines, elements)
+
+
+def _named(ignored: frozenset[str], splitting: frozenset[str]) -> Elements:
+    """HTML in which elements with these names are copied, or end sentences."""
+    return HTML.with_rows(BLOCK, splitting).with_rows(WORD, ignored)
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class _XmlTags:
             nodes = parse_fragment(xml)
         except NotWellFormedError:
             named = self.ignored, self.splitting - self.joining
-            return _LikeHtml(xml, model, Elements(*(frozenset(map(_html_name, tags)) for tags in named)))
+            return _LikeHtml(xml, model, _named(*(frozenset(map(_html_name, tags)) for tags in named)))
         except UserError as error:
             raise RequestError(400, str(error)) from None
         structure = structural_elements(nodes) if self.has_outline else frozenset[str]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from dragoman.documents.html.html_text import HtmlText
+from dragoman.documents.html_text import HtmlText
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
 from dragoman.documents.terms import with_glossary

@@ -18,7 +18,7 @@ description: "Ein \\"kurzer\\" Text"
 Ein **sehr _großer_ Hund** läuft mit `dem_code()` nach
 Hause, siehe [Unsere Seite](https://a.de/x_(y) "Titel") und ![Bild vom Hund](hund_1.png).
 Harter Umbruch\\
-nächste Zeile &amp; \\*Stern\\* mit <kbd>Strg</kbd><br> und <https://b.de>.
+Nächste Zeile &amp; \\*Stern\\* mit <kbd>Strg</kbd><br> Und <https://b.de>.
 
 > Ein Zitat
 > auf zwei Zeilen

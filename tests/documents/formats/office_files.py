@@ -55,7 +55,7 @@ def letter() -> str:
             f"{run(' hier.')}</w:p>",
             "<w:tbl><w:tblPr/><w:tr><w:tc><w:tcPr/>",
             f"<w:p>{run('Menge')}</w:p></w:tc><w:tc><w:p>{run('12,50')}</w:p></w:tc></w:tr></w:tbl>",
-            f"<w:p>{run('Name:')}<w:r><w:tab/><w:t>links</w:t><w:br/><w:t>neue Zeile</w:t></w:r></w:p>",
+            f"<w:p>{run('Name:')}<w:r><w:tab/><w:t>links</w:t><w:br/><w:t>Neue Zeile</w:t></w:r></w:p>",
             '<w:p><w:ins w:id="1" w:author="A">',
             f'{run("Neuer Text ")}</w:ins><w:del w:id="2" w:author="A"><w:r><w:delText>alter Text</w:delText></w:r>',
             "</w:del>",
@@ -93,7 +93,7 @@ def slide(number: int) -> str:
     return (
         f'{HEAD}<p:sld {A} xmlns:p="p"><p:cSld><p:spTree><p:sp><p:txBody><a:bodyPr/><a:p><a:pPr lvl="0"/>'
         f'<a:r><a:rPr lang="de" b="1"/><a:t>Folie {number}</a:t></a:r><a:r><a:t> über Hunde</a:t></a:r>'
-        '<a:br/><a:r><a:t>zweite Zeile</a:t></a:r><a:fld id="{1}" type="slidenum"><a:t>1</a:t></a:fld>'
+        '<a:br/><a:r><a:t>Zweite Zeile</a:t></a:r><a:fld id="{1}" type="slidenum"><a:t>1</a:t></a:fld>'
         '<a:endParaRPr lang="de"/></a:p></p:txBody></p:sp></p:spTree></p:cSld></p:sld>'
     )
 
@@ -156,7 +156,8 @@ def epub() -> bytes:
         '"http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">\n<html xmlns="http://www.w3.org/1999/xhtml"><head>'
         "<title>Kapitel</title><style>p { color: red }</style></head><body><h1>Ein Hund</h1>\n<p>Er läuft&nbsp;<b>sehr"
         "</b> schnell <code>run()</code> weg.<br/>Neue Zeile <span translate='no'>Dragoman</span> hier.</p>"
-        "<pre>Code bleibt</pre><ul><li>Punkt<ul><li>innen</li></ul></li></ul><img src='a.png' alt='x'/></body></html>"
+        "<pre><code>Code bleibt</code></pre>"
+        "<ul><li>Punkt<ul><li>innen</li></ul></li></ul><img src='a.png' alt='x'/></body></html>"
     )
     return package(
         {

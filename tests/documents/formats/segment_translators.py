@@ -13,7 +13,7 @@ _PLACEHOLDER = re.compile(r"\{\w*\}")
 
 
 def translate_upper(segment: Segment) -> TranslatedSegment:
-    """TextItem in upper case, except placeholders, in the same order."""
+    """Text in upper case, except placeholders, in the same order."""
     return _translate_words(segment, list(re.finditer(r"\{\w*\}|\w+|\s+|.", segment.text)), "")
 
 

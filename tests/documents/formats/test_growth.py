@@ -12,7 +12,7 @@ from segment_translators import assemble, translate_upper
 
 from dragoman.documents.division import divide
 from dragoman.documents.formats import open_document
-from dragoman.documents.html.html_text import HtmlText
+from dragoman.documents.html_text import HtmlText
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.documents.sentences import split_sentences

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from segment_translators import translate_upper
 
-from dragoman.documents.formats.passage import Writing
 from dragoman.documents.formats.xml_fragment import parse_fragment
 from dragoman.documents.formats.xml_text import XmlFragment, structural_elements
+from dragoman.documents.passage import Writing
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError
 from dragoman.markup.xml import NotWellFormedError, encode_xml

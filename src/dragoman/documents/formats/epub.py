@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import posixpath
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from urllib.parse import unquote
 
 from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.formats.markup import ElementNames, names, open_markup
-from dragoman.documents.formats.package import OpenMember, PackagedDocument, require_member
+from dragoman.documents.formats.package import OpenMember, PackagedDocument, read_member
+from dragoman.documents.formats.xml_items import open_xml
+from dragoman.errors import UserError
+from dragoman.markup.elements import HTML, NCX, Elements
+from dragoman.markup.xml import XmlElement
 
-_CHAPTERS = (".xhtml", ".html", ".htm")
-_XHTML = ElementNames(
-    inline=names(
-        "a abbr acronym b bdi bdo big cite del dfn em font i ins mark q rb rbc ruby s small span strike "
-        "strong sub sup tt u"
-    ),
-    kept=names("code kbd samp var img wbr math svg script style rp rt object audio video canvas data time"),
-    kept_blocks=names("pre textarea"),
-)
-_CONTENTS = ElementNames(inline=names(""), kept=names("head"))
+_CONTAINER = "META-INF/container.xml"  # the only name that the format prescribes
+_BY_MEDIA_TYPE = {
+    "application/xhtml+xml": HTML,
+    "text/html": HTML,
+    "text/x-oeb1-document": HTML,
+    "application/x-dtbncx+xml": NCX,
+}
+_SUFFIXES = {".xhtml": HTML, ".html": HTML, ".htm": HTML, ".ncx": NCX}
 
 
 def open_epub(file: DocumentFile) -> PackagedDocument:
@@ -28,11 +32,31 @@ def open_epub(file: DocumentFile) -> PackagedDocument:
 
 
 def _find_members(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, OpenMember]:
-    require_member(archive, "META-INF/container.xml", file, "an EPUB book")
-    members: dict[str, OpenMember] = {}
-    for name in archive.namelist():
-        if name.lower().endswith(_CHAPTERS):
-            members[name] = partial(open_markup, vocabulary=_XHTML)
-        elif name.lower().endswith(".ncx"):
-            members[name] = partial(open_markup, vocabulary=_CONTENTS)
-    return members
+    members = set(archive.namelist())
+    if _CONTAINER not in members:
+        raise UserError(
+            f"{file.name}: is not an EPUB book, because it contains no {_CONTAINER}; save it again in its program"
+        )
+    found: dict[str, Elements] = {}
+    for root in read_member(file, archive, _CONTAINER).find_all("rootfile"):
+        package = root.attributes.get("full-path", "")
+        if package in members:
+            found.update(_listed(package, read_member(file, archive, package)))
+    known = {name: elements for name, elements in found.items() if name in members}
+    if not known:  # a book that lists no chapters
+        suffixes = {name: posixpath.splitext(name)[1].lower() for name in archive.namelist()}
+        known = {name: _SUFFIXES[suffix] for name, suffix in suffixes.items() if suffix in _SUFFIXES}
+    language = file.languages[0]
+    return {name: partial(open_xml, elements=replace(each, language=language)) for name, each in known.items()}
+
+
+def _listed(package: str, root: XmlElement) -> Mapping[str, Elements]:
+    """The members with text that a package document lists: the chapters in reading order, and then all others."""
+    directory = posixpath.dirname(package)
+    listed = {each.attributes.get("id", ""): each.attributes for each in root.find_all("item")}
+    order = dict.fromkeys([each.attributes.get("idref", "") for each in root.find_all("itemref")])
+    return {
+        posixpath.normpath(posixpath.join(directory, unquote(listed[key].get("href", "")))): elements
+        for key in [*order, *(key for key in listed if key not in order)]
+        if key in listed and (elements := _BY_MEDIA_TYPE.get(listed[key].get("media-type", "").lower()))
+    }

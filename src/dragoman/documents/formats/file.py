@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dragoman.corpus.pair import Languages
-from dragoman.documents.formats.items import Part
-from dragoman.documents.formats.passage import Writing
-from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.passage import Part, PassageText, Writing
+from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
 from dragoman.documents.sentences import WholeLines
 
 
@@ -38,39 +37,6 @@ class DocumentFile:
 
 
 OpenDocument: TypeAlias = Callable[[DocumentFile], SegmentedDocument[bytes]]
-
-
-class PassageText:
-    """A text with passages to translate, whose other parts are kept."""
-
-    def __init__(self, parts: Sequence[Part]) -> None:
-        self._parts = parts
-        self.segments = list(find_segments(parts))
-
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> str:
-        """The text with the translation of each segment."""
-        remaining = iter(translations)
-        written = write_parts(self._parts, remaining)
-        assert next(remaining, None) is None, "one translation for each segment"
-        return written
-
-
-def find_segments(parts: Sequence[Part]) -> Iterator[Segment]:
-    """The segments of parts, in the order in which they are written."""
-    for part in parts:
-        if not isinstance(part, str):
-            yield from part.segments
-            yield from find_segments(list(part.nested()))
-
-
-def write_parts(parts: Sequence[Part], translations: Iterator[TranslatedSegment]) -> str:
-    """What the file contains for parts whose segments have the next translations."""
-    return "".join(
-        part
-        if isinstance(part, str)
-        else part.write([next(translations) for _ in part.segments], lambda inner: write_parts(inner, translations))
-        for part in parts
-    )
 
 
 class EncodedDocument:

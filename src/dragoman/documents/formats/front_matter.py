@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
 
 from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.formats.items import Part, TextItem, to_parts
-from dragoman.documents.formats.passage import Passage
+from dragoman.documents.passage import Part, to_parts
+from dragoman.markup.items import TextItem
 
 _FRONT = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?![ \t]*\r?\n).*?^\1[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 """There is none if a blank line follows the first line, which is then a horizontal rule."""
@@ -34,6 +33,6 @@ def split_front_matter(text: str, file: DocumentFile) -> tuple[list[Part], str]:
         raw = front[0][start - quotes : end + quotes]
         value = match[match.lastgroup or 0].replace('\\"', '"').replace("\\\\", "\\")
         parts += [front[0][position : start - quotes]]
-        parts += to_parts([TextItem(raw, value)], partial(Passage, writing=writing))
+        parts += to_parts([TextItem(raw, value)], writing)
         position = end + quotes
     return [*parts, front[0][position:]], text[front.end() :]

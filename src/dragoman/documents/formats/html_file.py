@@ -9,7 +9,7 @@ from dataclasses import replace
 from dragoman.corpus.encodings import find_byte_order_mark
 from dragoman.documents.formats.characters import Characters, read_characters
 from dragoman.documents.formats.file import DocumentFile, EncodedDocument
-from dragoman.documents.html.html_text import HtmlText
+from dragoman.documents.html_text import HtmlText
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Part
 from dragoman.documents.formats.message_syntax import message_items
-from dragoman.documents.formats.strings import FileString, string_parts
+from dragoman.documents.formats.strings import string_parts
+from dragoman.documents.passage import FileString, Part
 from dragoman.errors import UserError
 
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*"|[{}\[\]]|[^"{}\[\]]++')

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
@@ -16,10 +15,9 @@ from mdit_py_plugins.footnote import footnote_plugin
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.front_matter import split_front_matter
-from dragoman.documents.formats.items import Item, Part, to_parts
 from dragoman.documents.formats.markdown_inline import InlineMismatchError, Line, inline_items
 from dragoman.documents.formats.markdown_rules import add_rules
-from dragoman.documents.formats.passage import Passage
+from dragoman.documents.passage import Part, Writing, to_parts
 from dragoman.errors import UserError
 
 _SPECIAL = re.compile(r"[\\`*\[\]|]|(?<!\d)\$(?!\d)|(?<![^\W_])_|_(?![^\W_])|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
@@ -40,15 +38,14 @@ def open_markdown(file: DocumentFile) -> PassageDocument:
     """
     characters = read_characters(file)
     front, body = split_front_matter(characters.text, file)
-    make_passage = partial(Passage, writing=file.writing(_escape, _escape_start))
     try:
-        parts = list(_find_parts(body, make_passage))
+        parts = list(_find_parts(body, file.writing(_escape, _escape_start)))
     except RecursionError:
         raise UserError(f"{file.name}: nested too deeply; simplify it") from None
     return PassageDocument([*front, *parts], characters.encode)
 
 
-def _find_parts(text: str, make_passage: Callable[[Sequence[Item]], Passage]) -> Iterator[Part]:
+def _find_parts(text: str, writing: Writing) -> Iterator[Part]:
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     parser.use(add_rules).use(deflist_plugin).use(amsmath_plugin)
     parser.use(footnote_plugin, inline=False, move_to_end=False, always_match_refs=True)
@@ -63,7 +60,7 @@ def _find_parts(text: str, make_passage: Callable[[Sequence[Item]], Passage]) ->
         if not lines:
             continue
         try:
-            parts = to_parts(inline_items(text, lines, token.children or [], make_passage), make_passage)
+            parts = to_parts(inline_items(text, lines, token.children or []), writing)
         except InlineMismatchError:  # written in a way that the parser changes, such as with tabs: kept
             continue
         yield text[position : lines[0].start]

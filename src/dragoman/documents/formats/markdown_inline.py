@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from markdown_it.token import Token
 
-from dragoman.documents.formats.codes import Code, fold_codes
-from dragoman.documents.formats.items import Fixed, Group, Item, TextItem, to_parts
-from dragoman.documents.formats.passage import Passage
+from dragoman.markup.elements import DIVIDER, HTML, MARKDOWN, VOID
+from dragoman.markup.items import Fixed, Group, Inner, Item, TextItem
+from dragoman.markup.tags import Event, fold_tags, tag_event
 
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 _TARGET = r"\((?:[^()\\]|\\.|\((?:[^()\\]|\\.)*\))*\)"
 _LINK_END = re.compile(rf"\](?:{_TARGET}|\[[^\[\]]*\])?", re.DOTALL)
 _IMAGE = re.compile(rf"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\](?:{_TARGET}|\[[^\[\]]*\])?", re.DOTALL)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^>]*?(/?)>")
-_VOID = {"br", "img", "hr", "wbr", "input"}
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
 _VALUE = r"""(?:"[^"{}]*"|'[^'{}]*'|[^\s{}"']+)"""
 _ATTRIBUTE = rf"(?:[#.][\w-]+|[\w:@-]+={_VALUE})"
@@ -33,6 +32,9 @@ _KEPT = re.compile(
     rf"|(?P<label>{_ALERT}(?=\s|$)|^\*\[[^\[\]]+\]:)"  # alerts of GitHub, abbreviations
 )
 
+_WORDS = ("{{", ":", "+", "[[", "![[")
+"""What those that stand for words begin with."""
+
 
 class Line(NamedTuple):
     """A line of a paragraph without what precedes it, such as the > of a quotation."""
@@ -45,21 +47,18 @@ class InlineMismatchError(Exception):
     """The file does not contain what the parser returns."""
 
 
-def inline_items(
-    text: str, lines: Sequence[Line], tokens: Sequence[Token], make_passage: Callable[[Sequence[Item]], Passage]
-) -> list[Item]:
+def inline_items(text: str, lines: Sequence[Line], tokens: Sequence[Token]) -> list[Item]:
     """The items of a paragraph.
 
     Args:
         text: The file.
         lines: The lines of the paragraph.
         tokens: What the parser returns for it.
-        make_passage: Makes the passages for descriptions of images.
 
     Raises:
         InlineMismatchError: They do not agree.
     """
-    reader = _Reader(text, lines, tokens, make_passage)
+    reader = _Reader(text, lines, tokens)
     items = reader.read_until("")
     if reader.position != lines[-1].end:
         raise InlineMismatchError
@@ -67,21 +66,15 @@ def inline_items(
 
 
 class _Reader:
-    def __init__(
-        self,
-        text: str,
-        lines: Sequence[Line],
-        tokens: Sequence[Token],
-        make_passage: Callable[[Sequence[Item]], Passage],
-    ) -> None:
-        self._text, self._lines, self._make_passage = text, lines, make_passage
+    def __init__(self, text: str, lines: Sequence[Line], tokens: Sequence[Token]) -> None:
+        self._text, self._lines = text, lines
         self._tokens = iter(tokens)
         self.position = lines[0].start
         self._ends_title = bool(re.match(_ALERT, text[lines[0].start : lines[0].end]))  # the first line is one
 
     def read_until(self, closing: str) -> list[Item]:
         """The items up to a closing token."""
-        items: list[Item | Code] = []
+        items: list[Event] = []
         text = ""
         for token in self._tokens:
             if token.type == "text":
@@ -92,38 +85,38 @@ class _Reader:
             if token.type == closing:
                 break
             items += self._read(token)
-        return _attach_attributes(fold_codes([*items, *self._read_text(text)]))
+        return _attach_attributes(fold_tags([*items, *self._read_text(text)]))
 
     def _read_text(self, text: str) -> Iterator[Item]:
         if text:
             yield from _text_items(self._take(text, text.replace("|", "\\|")), text)
 
-    def _read(self, token: Token) -> Iterator[Item | Code]:
+    def _read(self, token: Token) -> Iterator[Event]:
         kind = token.type.removesuffix("_open")
         if kind in ("em", "strong", "s"):
             start = self._take(token.markup)
             items = self.read_until(f"{kind}_close")
-            yield Group(start, self._take(token.markup), tuple(items))
+            yield Group((start,), self._take(token.markup), tuple(items))
         elif token.type.startswith("math_inline"):
-            yield Fixed((self._take(f"{token.markup}{token.content}{token.markup}"),), is_word=True)
+            yield Fixed((self._take(f"{token.markup}{token.content}{token.markup}"),), MARKDOWN["math"])
         elif token.type == "footnote_ref":
-            yield Fixed((self._match(_FOOTNOTE)[0],))
+            yield Fixed((self._match(_FOOTNOTE)[0],), MARKDOWN["footnote"])
         elif token.type == "text_special":
             yield TextItem(self._take(token.markup), token.content)
         elif token.type in ("softbreak", "hardbreak"):
             following = next((line.start for line in self._lines if line.start > self.position), self.position)
             raw, self.position = self._text[self.position : following], following
-            divides = token.type == "hardbreak" or self._ends_title
+            element = DIVIDER if self._ends_title else MARKDOWN[token.type]
             self._ends_title = False
-            yield Fixed((raw,), divides=True) if divides else TextItem(raw, " ")
+            yield Fixed((raw,), element) if element.ends else TextItem(raw, " ")
         elif token.type == "link_open":
             yield self._read_link(token)
         elif token.type == "image":
             image = self._match(_IMAGE)
-            alt = to_parts([TextItem(image[1], image[1])], self._make_passage)
-            yield Fixed(("![", *alt, image[0][2 + len(image[1]) :]), is_word=True)
+            alt = Inner((TextItem(image[1], image[1]),))
+            yield Fixed(("![", alt, image[0][2 + len(image[1]) :]), MARKDOWN["image"])
         elif token.type == "code_inline":
-            yield Fixed((self._match(_CODE)[0],), is_word=True)
+            yield Fixed((self._match(_CODE)[0],), MARKDOWN["code"])
         elif token.type == "html_inline":
             yield _tag_item(self._take(token.content))
         else:
@@ -135,12 +128,13 @@ class _Reader:
             self._take("<")
             self.read_until("link_close")
             self._take(">")
-            return Fixed((self._text[start : self.position],), is_word=True)
+            return Fixed((self._text[start : self.position],), MARKDOWN["autolink"])
         self._take("[")
         items = self.read_until("link_close")
         label = self._text[start + 1 : self.position]
         end = self._match(_LINK_END)[0]
-        return Group("[", end, tuple(items), f"][{label}]" if end in ("]", "][]") else None)
+        changed_end = f"][{label}]" if end in ("]", "][]") else None
+        return Group(("[",), end, tuple(items), changed_end=changed_end)
 
     def _take(self, *alternatives: str) -> str:
         """What comes next, if it is one of these."""
@@ -163,11 +157,11 @@ def _attach_attributes(items: Sequence[Item]) -> list[Item]:
     attached: list[Item] = []
     for item in items:
         last = attached[-1] if attached else None
-        raw = item.parts[0] if isinstance(item, Fixed) and len(item.parts) == 1 else ""
+        raw = item.pieces[0] if isinstance(item, Fixed) and len(item.pieces) == 1 else ""
         if not isinstance(raw, str) or not re.fullmatch(_ATTRIBUTES, raw) or not isinstance(last, Group | Fixed):
             attached.append(item)
         elif isinstance(last, Fixed):
-            attached[-1] = replace(last, parts=(*last.parts, raw))
+            attached[-1] = replace(last, pieces=(*last.pieces, raw))
         else:
             changed_end = None if last.changed_end is None else last.changed_end + raw
             attached[-1] = replace(last, end=last.end + raw, changed_end=changed_end)
@@ -181,16 +175,15 @@ def _text_items(raw: str, text: str) -> Iterator[Item]:
     position = 0
     for match in _KEPT.finditer(raw):
         yield TextItem(raw[position : match.start()], raw[position : match.start()])
-        is_label = match["label"] is not None
-        yield Fixed(
-            (match[0],), divides=is_label, is_word=match[0].startswith(("{{", ":", "+", "[[", "![[")) and not is_label
-        )
+        kind = "label" if match["label"] is not None else "template" if match[0].startswith(_WORDS) else "attributes"
+        yield Fixed((match[0],), MARKDOWN[kind])
         position = match.end()
     yield TextItem(raw[position:], raw[position:])
 
 
-def _tag_item(raw: str) -> Item | Code:
+def _tag_item(raw: str) -> Event:
     tag = _TAG.fullmatch(raw)
-    if not tag or tag[3] or tag[2].lower() in _VOID:
-        return Fixed((raw,), divides=bool(tag and tag[2].lower() in ("br", "hr")))
-    return Code(raw, tag[2].lower(), not tag[1])
+    if not tag:
+        return Fixed((raw,))
+    name = tag[2].lower()
+    return tag_event(raw, name, "closing" if tag[1] else "single" if tag[3] or name in VOID else "opening", HTML)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.formats.items import Fixed, Item
-from dragoman.documents.formats.string_markup import ReadText, markup_items
-from dragoman.documents.pairs import CodeEdge, match_edges
+from dragoman.markup.elements import DIVIDER, WORD
+from dragoman.markup.items import Fixed, Item
+from dragoman.markup.tags import CodeEdge, ReadText, match_edges, string_items
 
 _COMPLEX = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
 _SELECTOR = re.compile(r"\s*(?:offset:\s*\d+\s*)?(?:=\d+|[\w-]+)\s*\{")
@@ -57,11 +57,11 @@ class _Message:
             yield from self._words(self.text[position : match.start()], depth > 0)
             position = match.start()
             for first, last in forms if depth < MAX_DEPTH else ():
-                yield Fixed((self.text[position:first],), divides=True)
+                yield Fixed((self.text[position:first],), DIVIDER)
                 yield from self.items(first, last, depth + 1)
                 position = last
             closing = self.braces[match.start()] + 1
-            yield Fixed((self.text[position:closing],), divides=True)
+            yield Fixed((self.text[position:closing],), DIVIDER)
             position = closing
         yield from self._words(self.text[position:end], depth > 0)
 
@@ -79,13 +79,13 @@ class _Message:
 
     def _words(self, text: str, inside: bool) -> Sequence[Item]:
         """The items of a text without forms, which may be inside of one."""
-        return markup_items(text, lambda part: self._without_references(part, inside), self.is_html)
+        return string_items(text, lambda part: self._without_references(part, inside), self.is_html)
 
     def _without_references(self, text: str, inside: bool) -> Iterator[Item]:
         position = 0
         for match in _REFERENCE.finditer(text):
             if match[0] != "#" or inside:
                 yield from self.read_text(text[position : match.start()])
-                yield Fixed((match[0],), is_word=True)
+                yield Fixed((match[0],), WORD)
                 position = match.end()
         yield from self.read_text(text[position:])

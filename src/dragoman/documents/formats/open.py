@@ -8,7 +8,6 @@ from pathlib import PurePath
 from dragoman.corpus.encodings import describe_content
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.xliff import XLIFF_SUFFIXES
-from dragoman.documents.formats.docx import open_docx
 from dragoman.documents.formats.epub import open_epub
 from dragoman.documents.formats.file import DocumentFile, OpenDocument
 from dragoman.documents.formats.html_file import open_html
@@ -16,8 +15,8 @@ from dragoman.documents.formats.json_values import open_json
 from dragoman.documents.formats.language_labels import LabeledDocument
 from dragoman.documents.formats.markdown import open_markdown
 from dragoman.documents.formats.odt import open_odt
+from dragoman.documents.formats.office import open_docx, open_pptx
 from dragoman.documents.formats.po import PoDocument
-from dragoman.documents.formats.pptx import open_pptx
 from dragoman.documents.formats.subtitles import open_srt, open_webvtt
 from dragoman.documents.formats.table import open_csv, open_tsv
 from dragoman.documents.formats.tmx import open_tmx

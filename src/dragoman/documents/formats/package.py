@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import copy
 import io
+import posixpath
+import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from urllib.parse import unquote
 
 from dragoman.corpus.archive import read_archive
+from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.language_labels import set_language
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
 from dragoman.errors import UserError
-from dragoman.markup.xml import refuse_huge_xml
+from dragoman.markup.xml import XmlElement, refuse_huge_xml
 
 MAX_BYTES = 300_000_000  # of the content
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # old Office documents, and encrypted new ones
+
+_ROOT = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z][\w.-]*)")
+_NUMBERED = re.compile(r"(\D*)(\d*)")
+_VALUE = re.compile(r"=\s*[\"']([^\"'<>]*)[\"']")
 
 OpenMember = Callable[[DocumentFile], SegmentedDocument[bytes]]
 
@@ -74,14 +82,67 @@ class PackagedDocument:
         return output.getvalue()
 
 
-def require_member(archive: zipfile.ZipFile, member: str, file: DocumentFile, kind: str) -> None:
-    """Check that an archive contains what all documents of its kind contain.
+class Relationships:
+    """Which parts of an Office document belong to which, as its members .rels state; names of members vary.
+
+    Args:
+        file: The document.
+        archive: Its members.
+    """
+
+    def __init__(self, file: DocumentFile, archive: zipfile.ZipFile) -> None:
+        self._file, self._archive = file, archive
+        self._names = {name.lower(): name for name in archive.namelist()}
+
+    def targets(self, part: str, kind: str) -> list[str]:
+        """The members that a part refers to as parts of a kind, such as "slide", in the order of their use.
+
+        Args:
+            part: The name of a member; empty for the document itself.
+            kind: The last word of the type of the relationship.
+        """
+        directory, name = posixpath.split(part)
+        stated = self._names.get(posixpath.join(directory, "_rels", f"{name}.rels").lower())
+        if stated is None:
+            return []
+        found: dict[str, str] = {}
+        for each in read_member(self._file, self._archive, stated).find_all("Relationship"):
+            target = posixpath.normpath(posixpath.join("/", directory, unquote(each.attributes.get("Target", ""))))
+            member = self._names.get(target[1:].lower())
+            if member and each.attributes.get("Type", "").endswith(f"/{kind}"):
+                found[each.attributes.get("Id", "")] = member
+        used = self._places(part) if part and len(found) > 1 else {}
+        return list(dict.fromkeys(found[key] for key in sorted(found, key=lambda key: used.get(key, len(used)))))
+
+    def _places(self, part: str) -> dict[str, int]:
+        """The places of the values of attributes in a part, among them the keys of relationships."""
+        values = _VALUE.findall(self._archive.read(part).decode("utf-8", "replace"))
+        return {value: place for place, value in enumerate(dict.fromkeys(values))}
+
+
+def read_member(file: DocumentFile, archive: zipfile.ZipFile, name: str) -> XmlElement:
+    """The tree of a member that says where others are.
 
     Raises:
-        UserError: It does not.
+        UserError: It is not well-formed.
     """
-    if member not in archive.namelist():
-        raise UserError(f"{file.name}: is not {kind}, because it contains no {member}; save it again in its program")
+    return read_xml(replace(file, data=archive.read(name), name=f"{file.name}:{name}"))[0]
+
+
+def find_by_root(archive: zipfile.ZipFile, roots: Sequence[str]) -> list[str]:
+    """The XML members with one of these roots, in the order of the roots and of the numbers in the names.
+
+    For documents without relationships, as some programs write them.
+    """
+    found: list[tuple[int, list[tuple[int, str]], str]] = []
+    for name in archive.namelist():
+        if name.lower().endswith(".xml"):
+            with archive.open(name) as member:
+                root = _ROOT.search(member.read(4096))
+            if root and root[1].decode() in roots:
+                numbered = [(int(number or 0), letters) for letters, number in _NUMBERED.findall(name)]
+                found.append((roots.index(root[1].decode()), numbered, name))
+    return [name for _, _, name in sorted(found)]
 
 
 def _refuse_encrypted(file: DocumentFile) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.documents.formats.characters import Characters, read_characters
-from dragoman.documents.formats.file import DocumentFile, find_segments, write_parts
-from dragoman.documents.formats.items import Part
+from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.strings import string_parts
+from dragoman.documents.passage import Part, find_segments, write_parts
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError
 from dragoman.languages.codes import looks_like_tag, primary_language

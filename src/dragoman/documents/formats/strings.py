@@ -1,4 +1,4 @@
-"""Strings that a file writes in another way, with escapes or in quotation marks, and the HTML in them."""
+"""The strings of programs, and the HTML in them."""
 
 from __future__ import annotations
 
@@ -8,43 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from dragoman.documents.formats.items import Item, Part, TextItem, original, to_parts
-from dragoman.documents.formats.passage import Passage, Writing
-from dragoman.documents.formats.string_markup import ReadText, markup_items
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.passage import Part, Writing, to_parts
+from dragoman.markup.items import Item, TextItem
+from dragoman.markup.tags import ReadText, string_items
 
 _NAME = r"(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,31});"
 _REFERENCE = re.compile(f"&{_NAME}")
 _LIKE_MARKUP = re.compile(f"<(?=[A-Za-z/!?])|&(?={_NAME})")
 
 
-class FileString:
-    """A string whose parts are translated; if none changes, it stays what the file contains.
-
-    Args:
-        raw: What the file contains.
-        parts: The parts of the string itself.
-        encode: What the file contains for a changed string.
-    """
-
-    segments: Sequence[Segment] = ()
-
-    def __init__(self, raw: str, parts: Sequence[Part], encode: Callable[[str], str]) -> None:
-        self.original, self._parts, self._encode = raw, parts, encode
-        self._text = original(parts)
-
-    def nested(self) -> Iterator[Part]:
-        """The parts in order."""
-        return iter(self._parts)
-
-    def write(self, translations: Sequence[TranslatedSegment], nested: Callable[[Sequence[Part]], str]) -> str:
-        """What the file contains; `nested` writes the parts."""
-        text = nested(self._parts)
-        return self.original if text == self._text else self._encode(text)
-
-
 def string_parts(
-    text: str, writing: Writing, read: Callable[[str, ReadText, bool], Sequence[Item]] = markup_items
+    text: str, writing: Writing, read: Callable[[str, ReadText, bool], Sequence[Item]] = string_items
 ) -> list[Part]:
     """The parts of a string that may contain tags, and references such as `&amp;` if it is HTML.
 
@@ -56,7 +30,7 @@ def string_parts(
     is_html = _decode(text) != text
     if is_html:
         writing = replace(writing, encode=partial(_encode, _find_references(text)))
-    return to_parts(read(text, _read_html if is_html else _read, is_html), partial(Passage, writing=writing))
+    return to_parts(read(text, _read_html if is_html else _read, is_html), writing)
 
 
 def _read(text: str) -> Iterator[Item]:

@@ -11,11 +11,12 @@ from functools import partial
 import regex
 
 from dragoman.documents.formats.characters import read_characters
-from dragoman.documents.formats.codes import Code, fold_codes
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Fixed, Item, Part, TextItem, to_parts
-from dragoman.documents.formats.passage import Passage
+from dragoman.documents.passage import Part, to_parts
 from dragoman.errors import UserError
+from dragoman.markup.elements import DIVIDER, SUBTITLES, VOID
+from dragoman.markup.items import Fixed, Item, TextItem
+from dragoman.markup.tags import Event, fold_tags, tag_event
 
 _TIME = r"(?:\d+:)?\d{1,2}:\d{1,2}[.,]\d{1,3}"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\r\n]*")
@@ -40,12 +41,12 @@ def open_webvtt(file: DocumentFile) -> PassageDocument:
 
 def _open(file: DocumentFile, decode: Callable[[str], str], encode: Callable[[str], str]) -> PassageDocument:
     characters = read_characters(file)
-    make_passage = partial(Passage, writing=file.writing(encode, _break_lines))
+    writing = file.writing(encode, _break_lines)
     parts: list[Part] = []
     cues = 0
     for lines, is_cue in _find_cues(characters.text):
         cues += is_cue
-        parts += to_parts(fold_codes(list(_items(lines, decode))), make_passage) if is_cue else ["".join(lines)]
+        parts += to_parts(fold_tags(list(_items(lines, decode))), writing) if is_cue else ["".join(lines)]
     if not cues and characters.text.strip():
         raise UserError(f"{file.name}: has no line such as 00:00:01,000 --> 00:00:02,000; it is not a subtitle file")
     return PassageDocument(parts, characters.encode)
@@ -68,37 +69,42 @@ def _find_cues(text: str) -> Iterator[tuple[list[str], bool]]:
     yield lines, in_cue
 
 
-def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Item | Code]:
+def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Event]:
     """The items of a cue. A line that starts with a dash or the name of a speaker is a text by itself."""
     for number, line in enumerate(lines):
         text = line.rstrip("\r\n")
         if number:
             end = lines[number - 1][len(lines[number - 1].rstrip("\r\n")) :]
-            yield Fixed((end,), divides=True) if _SPEAKER.match(_TAG.sub("", text)) else TextItem(end, " ")
+            yield Fixed((end,), DIVIDER) if _SPEAKER.match(_TAG.sub("", text)) else TextItem(end, " ")
         yield from _tagged(text, decode)
     if lines:
         yield Fixed((lines[-1][len(lines[-1].rstrip("\r\n")) :],))
 
 
-def _tagged(text: str, decode: Callable[[str], str]) -> Iterator[Item | Code]:
+def _tagged(text: str, decode: Callable[[str], str]) -> Iterator[Event]:
     position, begins = 0, True
     for match in _TAG.finditer(text):
         yield from _spoken(text[position : match.start()], decode, begins)
         begins = begins and position == match.start()
-        yield Code(match[0], match["name"], not match["end"]) if match["name"] else Fixed((match[0],))
+        yield _tag(match) if match["name"] else Fixed((match[0],))
         position = match.end()
     yield from _spoken(text[position:], decode, begins)
+
+
+def _tag(match: re.Match[str]) -> Event:
+    name = match["name"].lower()
+    return tag_event(match[0], name, "closing" if match["end"] else "single" if name in VOID else "opening", SUBTITLES)
 
 
 def _spoken(text: str, decode: Callable[[str], str], begins: bool) -> Iterator[Item]:
     """A text, which may begin a line, divided where another person speaks: "Wer ist da? - Ich!"."""
     position = 0
     if begins and (speaker := _SPEAKER.match(text)):
-        yield Fixed((speaker[0],), divides=True)
+        yield Fixed((speaker[0],), DIVIDER)
         position = speaker.end()
     for match in _NEXT_SPEAKER.finditer(text, position):
         yield TextItem(text[position : match.start()], decode(text[position : match.start()]))
-        yield Fixed((match[0],), divides=True)
+        yield Fixed((match[0],), DIVIDER)
         position = match.end()
     yield TextItem(text[position:], decode(text[position:]))
 

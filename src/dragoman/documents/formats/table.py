@@ -9,9 +9,8 @@ from functools import partial
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Part
-from dragoman.documents.formats.passage import Writing
-from dragoman.documents.formats.strings import FileString, string_parts
+from dragoman.documents.formats.strings import string_parts
+from dragoman.documents.passage import FileString, Part, Writing
 from dragoman.documents.sentences import is_translatable
 from dragoman.errors import UserError, nearest
 from dragoman.languages.scripts import has_no_spaces

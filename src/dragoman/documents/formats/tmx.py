@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
 
 from dragoman.corpus.translation_units import Variants
 from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.inline_codes import code_items
-from dragoman.documents.formats.items import Part, to_parts
-from dragoman.documents.formats.passage import Passage
+from dragoman.documents.passage import Part, to_parts
 from dragoman.errors import UserError
 from dragoman.languages.codes import find_language
 from dragoman.markup.units import language_of, tmx_variants
@@ -50,7 +48,7 @@ class _Tmx:
         self._languages = file.languages
         usual = next((tag for tag, _ in counts.most_common() if self._target.find([tag])), None)
         self._label = file.languages[1] if usual is None or self._source.find([usual]) else usual
-        self._make_passage = partial(Passage, writing=file.writing(encode_xml))
+        self._writing = file.writing(encode_xml)
 
     def parts(self, nodes: Sequence[XmlNode]) -> Iterator[Part]:
         for node in nodes:
@@ -74,7 +72,7 @@ class _Tmx:
         space = unit.children[0].raw if isinstance(unit.children[0], XmlText) else ""
         label = language_of(empty[0]) if empty else self._label
         segment = texts[source]
-        parts = to_parts(code_items(segment.children), self._make_passage)
+        parts = to_parts(code_items(segment.children), self._writing)
         kept = [each for each in unit.children[:last] if not any(each is other for other in empty)]
         yield from (unit.start, raw_xml(kept), f'{space}<tuv xml:lang="{label}">{segment.start}')
         yield from (*parts, f"{segment.end}</tuv>", raw_xml(unit.children[last:]), unit.end)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 
 from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.inline_codes import code_items
-from dragoman.documents.formats.items import Part, to_parts
-from dragoman.documents.formats.passage import Passage
+from dragoman.documents.passage import Part, to_parts
 from dragoman.errors import UserError
 from dragoman.languages.codes import find_language
 from dragoman.markup.units import State, has_spaces, is_seam, is_segment, segments_inside, xliff_segments
@@ -45,7 +43,7 @@ class _Xliff:
     def __init__(self, file: DocumentFile) -> None:
         self._name, self._languages = file.name, file.languages
         self._separator = " " if has_spaces(file.languages[1]) else ""
-        self._make_passage = partial(Passage, writing=file.writing(encode_xml))
+        self._writing = file.writing(encode_xml)
 
     def parts(self, nodes: Sequence[XmlNode], translate: bool = True) -> Iterator[Part]:
         for node in nodes:
@@ -88,7 +86,7 @@ class _Xliff:
             yield from (start, *_mark_drafts(filled, unit, missing), unit.end)
 
     def _translate(self, source: XmlElement) -> list[Part]:
-        return to_parts(code_items(source.children), self._make_passage)
+        return to_parts(code_items(source.children), self._writing)
 
     def _with_target(self, unit: XmlElement, content: Sequence[Part], state: str = "") -> Iterator[Part | XmlElement]:
         """What is in a unit or segment, with another content of its target; elements in it stay as they are."""

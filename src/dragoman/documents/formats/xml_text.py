@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from dataclasses import replace
 
-from dragoman.documents.formats.file import PassageText
-from dragoman.documents.formats.items import Fixed, Group, Item, Part, to_parts
-from dragoman.documents.formats.markup import text_item
-from dragoman.documents.formats.passage import Passage, Writing
-from dragoman.documents.html.tokens import BLOCKS, UNTOUCHED
-from dragoman.markup.xml import XmlElement, XmlNode, XmlText, is_protected, raw_xml
+from dragoman.documents.formats.xml_items import xml_items
+from dragoman.documents.passage import PassageText, Writing, to_parts
+from dragoman.markup.elements import BLOCK, CODES, HTML, OBJECT, WORD, XML
+from dragoman.markup.xml import XmlElement, XmlNode, XmlText
 
-_INLINE = UNTOUCHED | frozenset(
-    (
-        *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "ins"),
-        *("label", "mark", "q", "rb", "rp", "rt", "ruby", "s", "small", "span", "strike", "strong", "sub", "sup"),
-        *("time", "tt", "u"),
-        *("bpt", "bx", "cp", "ec", "em", "ept", "ex", "g", "hi", "it", "mrk", "pc", "ph", "sc", "ut", "x"),
-    )
+_ENDING = frozenset(name for name, row in HTML.rows.items() if row.ends)
+_INLINE = frozenset(
+    (*CODES.rows, "em", *(name for name, row in HTML.rows.items() if not row.ends and row not in (OBJECT, OBJECT)))
 )
 """Elements of HTML, and of XLIFF and TMX, that are inline, also where there is no other text."""
 
@@ -36,41 +30,9 @@ class XmlFragment(PassageText):
     def __init__(
         self, nodes: Sequence[XmlNode], writing: Writing, kept: frozenset[str], blocks: frozenset[str]
     ) -> None:
-        self._writing, self._kept, self._blocks = writing, kept, blocks
-        super().__init__(self._parts_of(nodes, keeps_lines=False))
-
-    def _parts_of(self, nodes: Sequence[XmlNode], keeps_lines: bool) -> list[Part]:
-        return to_parts(list(self._items(nodes, keeps_lines)), partial(Passage, writing=self._writing))
-
-    def _items(self, nodes: Sequence[XmlNode], keeps_lines: bool) -> Iterator[Item]:
-        for node in nodes:
-            if isinstance(node, XmlText):
-                yield from _lines(node) if keeps_lines else [text_item(node)]
-            elif node.name in self._kept or is_protected(node):
-                yield Fixed((raw_xml([node]),), is_word=True)
-            else:
-                yield self._element(node, keeps_lines or node.name == "pre" or _preserves_spaces(node))
-
-    def _element(self, node: XmlElement, keeps_lines: bool) -> Item:
-        if node.name in self._blocks:
-            return Fixed((node.start, *self._parts_of(node.children, keeps_lines), node.end), divides=True)
-        return Group(node.start, node.end, tuple(self._items(node.children, keeps_lines)))
-
-
-def _preserves_spaces(node: XmlElement) -> bool:
-    return node.attributes.get("xml:space") == "preserve"
-
-
-def _lines(node: XmlText) -> Iterator[Item]:
-    """The lines of a text, each of which ends sentences."""
-    lines, texts = node.raw.split("\n"), node.text.split("\n")
-    if len(lines) != len(texts):  # a line break is written as a reference
-        yield text_item(node)
-        return
-    for index, (raw, text) in enumerate(zip(lines, texts, strict=True)):
-        indent = " " * (len(raw) - len(raw.lstrip(" ")))
-        yield Fixed(("\n" * bool(index) + indent,), divides=True)
-        yield text_item(XmlText(raw[len(indent) :], text[len(indent) :]))
+        rows = {name: HTML.rows[name] if name in _ENDING else BLOCK for name in blocks}
+        elements = replace(XML, rows={**XML.rows, **rows}).with_rows(WORD, kept)
+        super().__init__(to_parts(xml_items(nodes, elements), writing))
 
 
 def structural_elements(nodes: Sequence[XmlNode]) -> frozenset[str]:
@@ -89,7 +51,7 @@ def structural_elements(nodes: Sequence[XmlNode]) -> frozenset[str]:
         else:
             has_words = any(text and "\n" not in text for text in texts)
             alone |= names - _INLINE if has_words else names
-    return frozenset(alone - with_text) | BLOCKS | {"br"}
+    return frozenset(alone - with_text) | _ENDING
 
 
 def _all_siblings(nodes: Sequence[XmlNode]) -> Iterator[Sequence[XmlNode]]:

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 from hypothesis import strategies as st
 
-from dragoman.documents.html.html_text import HtmlText
+from dragoman.documents.html_text import HtmlText
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.text.link import Link
 

@@ -1,1 +1,0 @@
-"""HTML: its text split into segments, and translations put between its tags."""

@@ -1,0 +1,255 @@
+"""What the elements of all formats do to the sentence around them: one table.
+
+A format maps what it contains (tags, elements of XML, kinds of Markdown) to a row, and has no other list of names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from dragoman.languages.codes import primary_language
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What an element does. One that does nothing of this is a part of the sentence with its content, as `<b>` is.
+
+    Attributes:
+        ends: A sentence ends before and after it.
+        wraps: It only breaks a line: the sentence goes on if the text after it begins with a lower-case letter.
+        kept: It is left alone, with all that it contains.
+        apart: Its content has sentences of its own, which are no part of those around it, as a footnote has.
+        word: It stands for a word: the sentence has a placeholder, such as {1}.
+        alone: It stands for a word only if it touches no letter; otherwise it is probably formatting.
+        filled: It stands for a word only if it contains text.
+        clings: It belongs to the word before it, and moves with that word.
+        note: It refers to a note if its text is a number or a sign; then it is left alone, and clings.
+        lines: Each line of its text is a text by itself.
+        lost: It is about the words of the source, as a mark of a spelling checker is, so that a translation lacks it.
+        text: What it stands for, such as a space.
+    """
+
+    ends: bool = False
+    wraps: bool = False
+    kept: bool = False
+    apart: bool = False
+    word: bool = False
+    alone: bool = False
+    filled: bool = False
+    clings: bool = False
+    note: bool = False
+    lines: bool = False
+    lost: bool = False
+    text: str = ""
+
+
+INLINE = Element()
+BLOCK = Element(ends=True)
+LINES = Element(ends=True, lines=True)
+BREAK = Element(ends=True, wraps=True, kept=True)
+DIVIDER = Element(ends=True, kept=True)
+WORD = Element(kept=True, word=True)
+CODE = Element(kept=True, word=True, alone=True)
+FIELD = Element(kept=True, word=True, filled=True)
+OBJECT = Element(kept=True)
+CLINGING = Element(kept=True, clings=True)
+MAYBE_NOTE = Element(note=True)
+LINK = Element(note=True, clings=True)
+BOX = Element(apart=True)
+FOOTNOTE = Element(apart=True, clings=True)
+LOST = Element(kept=True, lost=True)
+
+_NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Elements:
+    """The elements of a format.
+
+    Attributes:
+        rows: What each does, by its name.
+        others: What those do that have no row.
+        single: What those do that have no row, no content and no closing tag.
+        texts: The attributes that people read.
+        language: Elements that state another language than this one are left alone. Empty: no element is.
+    """
+
+    rows: Mapping[str, Element]
+    others: Element = INLINE
+    single: Element = OBJECT
+    texts: Collection[str] = ()
+    language: str = ""
+
+    def with_rows(self, element: Element, names: Collection[str]) -> Elements:
+        """The elements, in which these names have another row."""
+        return replace(self, rows={**self.rows, **dict.fromkeys(names, element)})
+
+    def find(self, name: str, attributes: Mapping[str, str] = _NO_ATTRIBUTES) -> Element:
+        """What an element with these attributes does."""
+        row = self.rows.get(name, self.others)
+        if attributes and self._is_excluded(name, attributes):
+            return DIVIDER if row.ends and not row.wraps else FIELD
+        if row.note or "epub:type" in attributes or "role" in attributes:
+            return _find_note(row, attributes)
+        return row
+
+    def is_text(self, name: str, attribute: str, attributes: Mapping[str, str]) -> bool:
+        """Whether people read an attribute of an element."""
+        if name == "meta" and attribute == "content":
+            return bool(self.texts) and attributes.get("name", "").lower() == "description"
+        return attribute in self.texts
+
+    def _is_excluded(self, name: str, attributes: Mapping[str, str]) -> bool:
+        """Whether an element says that it must not be translated, or is in another language than the document.
+
+        The language of a whole page is often stated wrongly, so it does not count.
+        """
+        classes = attributes.get("class", "").lower().split()
+        if attributes.get("translate", "").lower() == "no" or "notranslate" in classes:
+            return True
+        if attributes.get("mtype") == "protected":
+            return True
+        stated = attributes.get("lang") or attributes.get("xml:lang")
+        is_part = bool(self.language and stated) and name not in ("html", "body")
+        return is_part and primary_language(stated or "") != primary_language(self.language)
+
+
+def _find_note(row: Element, attributes: Mapping[str, str]) -> Element:
+    """The row of an element that may refer to a note: one that says so, a raised one, or a link to a place nearby."""
+    stated = f"{attributes.get('epub:type', '')} {attributes.get('role', '')}"
+    if "noteref" in stated:
+        return MAYBE_NOTE
+    if row is LINK and "#" not in attributes.get("href", ""):
+        return INLINE
+    return row
+
+
+def _table(*rows: tuple[Element, str]) -> Mapping[str, Element]:
+    """Rows by name, given the names of each element."""
+    return {name: element for element, names in rows for name in names.split()}
+
+
+_VOID_BLOCKS = "base col frame link meta"
+"""Elements of HTML without content that programs use as names of other things in their strings, as in `<link>`."""
+
+HTML = Elements(
+    _table(
+        (
+            BLOCK,
+            "address article aside blockquote body button caption center colgroup dd details dialog dir div dl dt "
+            "fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li "
+            "main menu nav noframes noscript ol optgroup option p search section select summary table tbody td tfoot "
+            f"th thead title tr ul {_VOID_BLOCKS}",
+        ),
+        (LINES, "pre"),
+        (BREAK, "br"),
+        (DIVIDER, "textarea"),
+        (WORD, "code kbd math samp var"),
+        (OBJECT, "area audio canvas embed iframe img input object svg video"),
+        (OBJECT, "param script source style template track wbr"),
+        (CLINGING, "rp rt rtc"),
+        (MAYBE_NOTE, "sup"),
+        (LINK, "a"),
+        (
+            INLINE,
+            "abbr acronym b bdi bdo big cite data del dfn em font i ins label mark nobr q rb rbc ruby s small span "
+            "strike strong sub time tt u",
+        ),
+    ),
+    single=CODE,
+    texts=frozenset(("alt", "title", "placeholder", "aria-label")),
+)
+"""HTML, EPUB and Markdown; names are in lower case."""
+
+SUBTITLES = HTML.with_rows(INLINE, ("c", "lang", "v"))
+"""SRT and WebVTT."""
+
+VOID = frozenset(f"area br embed hr img input param source track wbr {_VOID_BLOCKS}".split())
+"""The elements of HTML without content and closing tag."""
+
+_NAMES_IN_STRINGS = HTML.rows.keys() - {*_VOID_BLOCKS.split(), "param", "source", "track", "area", "embed", "input"}
+STRINGS = replace(HTML, rows={name: HTML.rows[name] for name in _NAMES_IN_STRINGS})
+"""HTML in the strings of programs, which have other tags, too, such as `<0>` and `<link>`."""
+
+UNCLOSED = frozenset(("br", "hr", "img", "li", "p", "wbr"))
+"""Elements that need no closing tag in a string."""
+
+XML = Elements({name: row for name, row in HTML.rows.items() if row in (WORD, CLINGING, MAYBE_NOTE, LINK)})
+"""XML of an unknown vocabulary: what has the same name as a part of a sentence in HTML is probably the same."""
+
+CODES = Elements(
+    _table((INLINE, "g mrk pc hi"), (CODE, "x ph"), (OBJECT, "bpt bx cp ec ept ex it sc sub ut")), others=OBJECT
+)
+"""The inline elements of translation files (XLIFF, TMX)."""
+
+NCX = Elements(_table((DIVIDER, "head")), others=BLOCK)
+"""Tables of contents of EPUB books."""
+
+ODT = Elements(
+    _table(
+        (Element(text=" "), "s"),
+        (INLINE, "span a meta meta-field ruby ruby-base"),
+        (BREAK, "line-break"),
+        (CLINGING, "ruby-text"),
+        (
+            WORD,
+            "bookmark-ref reference-ref note-ref sequence sequence-ref page-number page-count date time chapter "
+            "file-name author-name author-initials title subject variable-set variable-get variable-input "
+            "user-field-get user-field-input expression text-input placeholder conditional-text creator "
+            "creation-date modification-date print-date word-count character-count bibliography-mark number",
+        ),
+        (
+            OBJECT,
+            "annotation annotation-end bookmark bookmark-start bookmark-end change change-start change-end "
+            "reference-mark reference-mark-start reference-mark-end soft-page-break hidden-text "
+            "alphabetical-index-mark alphabetical-index-mark-start alphabetical-index-mark-end toc-mark "
+            "toc-mark-start toc-mark-end user-index-mark note-citation",
+        ),
+        (OBJECT, "control"),
+        (FOOTNOTE, "note"),
+        (BOX, "frame custom-shape text-box rect g"),
+        (
+            DIVIDER,
+            "automatic-styles font-face-decls scripts styles tracked-changes sequence-decls variable-decls "
+            "user-field-decls forms event-listeners table-of-content-source illustration-index-source "
+            "table-index-source object-ole alphabetical-index-source bibliography-source user-index-source "
+            "object-index-source math settings",
+        ),
+    ),
+    others=BLOCK,
+)
+"""Text documents of LibreOffice."""
+
+OFFICE = Elements(
+    _table(
+        (BLOCK, "p"),
+        (INLINE, "hyperlink ins moveTo smartTag customXml sdt sdtContent dir bdo ruby rubyBase"),
+        (DIVIDER, "tab ptab"),
+        (BREAK, "br cr"),
+        (WORD, "oMath oMathPara fldSimple fld"),
+        (OBJECT, "sym"),
+        (BOX, "drawing pict object AlternateContent"),
+        (CLINGING, "footnoteReference endnoteReference"),
+        (CLINGING, "rt"),
+        (LOST, "proofErr lastRenderedPageBreak softHyphen t"),
+        (Element(text="\u2011"), "noBreakHyphen"),
+    ),
+    others=BOX,
+)
+"""Word and PowerPoint; everything else in a paragraph is a mark without text, or contains paragraphs of its own."""
+
+MARKDOWN: Mapping[str, Element] = {
+    "math": WORD,
+    "code": WORD,
+    "autolink": WORD,
+    "template": WORD,
+    "image": OBJECT,
+    "footnote": CLINGING,
+    "attributes": OBJECT,
+    "label": DIVIDER,
+    "softbreak": INLINE,
+    "hardbreak": BREAK,
+}
+"""The kinds of Markdown that are not emphasis, links and text."""

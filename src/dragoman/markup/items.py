@@ -1,0 +1,287 @@
+"""A stretch of text with marks inside, as a tree: text, things that are kept, and groups of both, such as links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import unescape
+from typing import TypeAlias, TypeGuard
+
+import regex
+
+from dragoman.markup.elements import CLINGING, INLINE, OBJECT, Element
+from dragoman.text.placeholders import LETTER
+
+Piece: TypeAlias = "str | Inner"
+"""What something that is kept consists of: what the file contains, and texts of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextItem:
+    """Text.
+
+    Attributes:
+        raw: What the file contains.
+        text: What a reader sees.
+        style: What a changed text is surrounded by, such as the tags of a run in a Word document.
+    """
+
+    raw: str
+    text: str
+    style: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Something without text of the sentence around it, such as a picture or a footnote.
+
+    Attributes:
+        pieces: What the file contains.
+        element: What it does to the sentence.
+        name: The placeholder that stands for it in the sentence.
+    """
+
+    pieces: tuple[Piece, ...]
+    element: Element = OBJECT
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Items between a start and an end, such as a link.
+
+    Attributes:
+        start: What is before the items.
+        end: What is after the items.
+        items: What is between both.
+        element: What it does to the sentence.
+        changed_end: What is after changed items, if that is something else.
+    """
+
+    start: tuple[Piece, ...]
+    end: str
+    items: tuple[Item, ...]
+    element: Element = INLINE
+    changed_end: str | None = None
+
+
+Item: TypeAlias = TextItem | Fixed | Group
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """A text of its own inside of something: a footnote, or the value of an attribute.
+
+    Attributes:
+        items: The text.
+        encode: What the file contains for a translation, if not the same as around it.
+        finish: What the changed text becomes, given what it is and was in the file.
+        whole: Whether it is one segment.
+    """
+
+    items: tuple[Item, ...]
+    encode: Callable[[str], str] | None = None
+    finish: Callable[[str, str], str] | None = None
+    whole: bool = False
+
+
+def plain_text(items: Iterable[Item]) -> str:
+    """The text of items; of fixed ones, the placeholders."""
+    return "".join(
+        item.text if isinstance(item, TextItem) else item.name if isinstance(item, Fixed) else plain_text(item.items)
+        for item in items
+    )
+
+
+def raw_pieces(items: Iterable[Item]) -> Iterator[Piece]:
+    """What the file contains."""
+    for item in items:
+        if isinstance(item, TextItem):
+            yield item.raw
+        elif isinstance(item, Fixed):
+            yield from item.pieces
+        else:
+            yield from (*item.start, *raw_pieces(item.items), item.end)
+
+
+def raw_text(items: Iterable[Item]) -> str:
+    """What the file contains, with texts of their own."""
+    return "".join(piece if isinstance(piece, str) else raw_text(piece.items) for piece in raw_pieces(items))
+
+
+_REFERENCE = r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)"  # as in html.unescape
+_STRETCH = r"[^& \t\n\r\f]+(?: [^& \t\n\r\f]+)*"  # which a reader sees as it is
+_ATOM = re.compile(rf"{_REFERENCE}|(?P<space>[ \t\n\r\f]+)|{_STRETCH}|&")
+_ATOM_OF_LINES = re.compile(rf"{_REFERENCE}|(?P<break>\n)|(?P<space>[ \t\r\f]+)|{_STRETCH}|&")
+
+
+def text_items(raw: str, keeps_lines: bool = False) -> list[TextItem]:
+    """The text of HTML or XML between tags: references are characters, and white space is one space."""
+    return [
+        TextItem(match[0], " " if match["space"] else unescape(match[0]) if match[0].startswith("&") else match[0])
+        for match in (_ATOM_OF_LINES if keeps_lines else _ATOM).finditer(raw)
+    ]
+
+
+def resolve_breaks(items: Sequence[Item]) -> list[Item]:
+    """The items, in which a line break is a space if the text after it goes on in lower case.
+
+    Groups in which a sentence ends are replaced by their items, between their start and their end.
+    """
+    return list(_flattened(_with_breaks(items, _Following())[0]))
+
+
+@dataclass(slots=True)
+class _Following:
+    """What follows an item: whether the next text begins in lower case, and its style."""
+
+    continues: bool = False
+    style: tuple[str, str] = ("", "")
+
+
+def _with_breaks(items: Sequence[Item], following: _Following) -> tuple[list[Item], bool]:
+    """The items from the last to the first, and whether a sentence ends among them."""
+    found: list[Item] = []
+    ends = False
+    for item in reversed(items):
+        if isinstance(item, Group):
+            inner, divided = _with_breaks(item.items, following)
+            ends |= divided
+            item = replace(item, items=tuple(inner), element=replace(item.element, ends=divided))
+        elif isinstance(item, Fixed) and item.element.wraps and following.continues:
+            found.append(TextItem("", " ", following.style))
+            item = replace(item, element=replace(item.element, ends=False))
+            following.continues = False
+        elif isinstance(item, Fixed) and item.element.ends:
+            ends, following.continues = True, False
+        elif isinstance(item, TextItem) and (text := item.text.strip()):
+            following.continues, following.style = text[0].islower(), item.style
+        found.append(item)
+    return found[::-1], ends
+
+
+def _flattened(items: Iterable[Item]) -> Iterator[Item]:
+    for item in items:
+        if isinstance(item, Group) and item.element.ends:
+            yield Fixed(item.start)
+            yield from _flattened(item.items)
+            yield Fixed((item.end,))
+        else:
+            yield item
+
+
+def tidy(items: Sequence[Item], names: Iterator[str]) -> list[Item]:
+    """The items of one text as a translator needs them.
+
+    References to notes are fixed. Words that are left alone, with only a sign between them, are one word, and have a
+    placeholder. Of two spaces that follow each other in different items, the second one is no text.
+
+    Args:
+        items: The items.
+        names: The placeholders to use, in order.
+    """
+    merged = _merged(_with_notes(items, ""))
+    return _spaced(list(_named(merged, names, plain_text(merged), 0)), _Before())
+
+
+_SIGNS = re.compile(r"[^\w\s()\[\]{}<>„“”‚‘’«»\"'。！？]*|\s*[+/|>→–&-]\s*")
+"""What may be between two words that are left alone and belong together, as in Ctrl+C."""
+
+_NOTE = re.compile(r"\s*(?:[\[(]\s*\w{1,4}\s*[\])]|[\d,–-]*\d|[*†‡§¶⁰¹²³⁴-⁹]+)\s*")
+"""The text of a reference to a note: 55, [1], (a), *, †."""
+
+
+_LETTER = regex.compile(LETTER, regex.VERSION1)
+
+
+def _with_notes(items: Sequence[Item], before: str) -> list[Item]:
+    """The items, in which references to notes are fixed, given the text before them."""
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item, Group):
+            touches = before[-1:].strip() or not item.element.clings
+            if item.element.note and touches and _NOTE.fullmatch(plain_text(item.items)):
+                item = Fixed(tuple(raw_pieces([item])), CLINGING)
+            else:
+                item = replace(item, items=tuple(_with_notes(item.items, before)))
+        found.append(item)
+        before = plain_text([item]) or before
+    return found
+
+
+def _merged(items: Sequence[Item]) -> list[Item]:
+    """The items, in which words that are left alone and belong together are one."""
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item, Group):
+            item = replace(item, items=tuple(_merged(item.items)))
+        elif _is_word(item):
+            place = next((n for n in range(len(found) - 1, -1, -1) if not isinstance(found[n], TextItem)), -1)
+            between = found[place + 1 :]
+            if place >= 0 and _is_word(found[place]) and _SIGNS.fullmatch(plain_text(between)):
+                together = found[place:]
+                del found[place:]
+                item = Fixed(tuple(raw_pieces([*together, item])), item.element)
+        found.append(item)
+    return found
+
+
+def _is_word(item: Item) -> TypeGuard[Fixed]:
+    return isinstance(item, Fixed) and item.element.word
+
+
+def _named(items: Sequence[Item], names: Iterator[str], text: str, position: int) -> Iterator[Item]:
+    """The items, which start at a position of the text, with placeholders for those that stand for words."""
+    for item in items:
+        length = len(plain_text([item]))
+        if isinstance(item, Group):
+            yield replace(item, items=tuple(_named(item.items, names, text, position)))
+        elif _is_word(item) and not (item.element.alone and _touches_letter(text, position)):
+            yield replace(item, name=next(names))
+        else:
+            yield item
+        position += length
+
+
+def _touches_letter(text: str, position: int) -> bool:
+    return bool(_LETTER.match(text[position : position + 1]) or _LETTER.match(text[max(0, position - 1) : position]))
+
+
+@dataclass(slots=True)
+class _Before:
+    """What precedes an item: the last character, and whether something without text follows it."""
+
+    character: str = ""
+    is_textless: bool = False
+
+
+def _spaced(items: Sequence[Item], before: _Before) -> list[Item]:
+    """The items, but a space after a space is no text; it stays in the file if something is between them."""
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item, Group):
+            item = replace(item, items=tuple(_spaced(item.items, before)))
+            before.is_textless |= not item.items
+        elif isinstance(item, Fixed):
+            if item.name:
+                before.character = item.name[-1]
+            before.is_textless = not item.name
+        elif item.text:
+            if item.text[0] == before.character == " ":
+                first, item = _without_space(item)
+                written = first.raw or f"{item.style[0]} {item.style[1]}"
+                found.append(Fixed((written,)) if before.is_textless else first)
+            if item.text:
+                before.character = item.text[-1]
+            before.is_textless = False
+        found.append(item)
+    return found
+
+
+def _without_space(item: TextItem) -> tuple[TextItem, TextItem]:
+    """The space at the beginning of a text as an item without text, and the rest of the text."""
+    if item.text == " ":
+        return replace(item, text=""), replace(item, raw="", text="")
+    is_plain = item.raw.startswith(" ")  # otherwise it is written in another way, or inside of a run
+    return TextItem(" " if is_plain else "", "", item.style), replace(item, raw=item.raw[is_plain:], text=item.text[1:])
