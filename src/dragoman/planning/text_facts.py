@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 from dragoman.corpus.corpus import find_corpora
@@ -13,6 +12,7 @@ from dragoman.doctor.data.scripts import HAN_OR_KANA, SCRIPTS, count_letters
 from dragoman.errors import UserError
 from dragoman.planning.neighbors import NeighborSimilarity
 from dragoman.settings import Training, WeightedCorpus
+from dragoman.system.resumable import grouped
 from dragoman.text.normalization import SCRIPTS_WITHOUT_SPACES
 
 CHUNK = 10_000  # pairs that are counted at once
@@ -154,7 +154,7 @@ def _chunks(
     found = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
     for corpus, weighted in zip(found, corpora, strict=True):
         complete = (pair for pair in corpus.read() if pair.complete)
-        while chunk := list(islice(complete, CHUNK)):
+        for chunk in grouped(complete, CHUNK):
             yield chunk, weighted.weight
 
 
