@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, repeat, zip_longest
+from itertools import repeat, zip_longest
 from pathlib import Path
 from typing import Any, NoReturn, overload
 
@@ -25,6 +25,7 @@ from dragoman.recipe import build_recipe
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
 from dragoman.system.device import choose_device
+from dragoman.system.resumable import grouped
 from dragoman.text.translation import Translation
 
 __all__ = ["Translation", "Translator", "load"]
@@ -156,8 +157,7 @@ class Translator:
         return self._stream(texts, prefixes, window)
 
     def _stream(self, texts: Iterable[str], prefixes: Iterable[str] | None, window: int) -> Iterator[Translation]:
-        pairs = zip(texts, repeat("")) if prefixes is None else _pair(texts, prefixes)
-        for group in windows(pairs, window):
+        for group in grouped(pair_with_prefixes(texts, prefixes), window):
             given = [prefix for _, prefix in group]
             sources = self.text_search.encode([text for text, _ in group], given)
             prefix_ids = self.text_search.encode_prefixes(sources, given)
@@ -197,31 +197,23 @@ def _require_texts(texts: Any) -> None:
         raise UserError(f"cannot translate {texts!r}: pass strings; for one string, call the translator")
 
 
-def windows(pairs: Iterable[tuple[str, str]], size: int) -> Iterator[list[tuple[str, str]]]:
-    """Lists of consecutive pairs; if a text cannot be read, the error is raised after the texts before it."""
-    iterator = iter(pairs)
-    error: UserError | None = None
-    while error is None:
-        window: list[tuple[str, str]] = []
-        try:
-            for pair in islice(iterator, size):
-                if not all(isinstance(text, str) for text in pair):
-                    raise UserError(f"cannot translate {pair[0]!r}: texts and prefixes must be strings")
-                window.append(pair)
-        except UserError as caught:
-            error = caught
-        if window:
-            yield window
-        elif error is None:
-            return
-    raise error
+def pair_with_prefixes(texts: Iterable[str], prefixes: Iterable[str] | None) -> Iterator[tuple[str, str]]:
+    """Each text with its prefix, which is empty if there are none.
 
-
-def _pair(texts: Iterable[str], prefixes: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for text, prefix in zip_longest(texts, prefixes):
-        if text is None or prefix is None:
-            raise UserError(f"there are {'more' if text is None else 'fewer'} prefixes than texts; give one for each")
+    Raises:
+        UserError: A text or a prefix is not a string, or their numbers differ.
+    """
+    pairs = zip(texts, repeat("")) if prefixes is None else zip_longest(texts, prefixes, fillvalue=_MISSING)
+    for text, prefix in pairs:
+        if text is _MISSING or prefix is _MISSING:
+            number = "more" if text is _MISSING else "fewer"
+            raise UserError(f"there are {number} prefixes than texts; give one for each")
+        if not isinstance(text, str) or not isinstance(prefix, str):
+            raise UserError(f"cannot translate {text!r}: texts and prefixes must be strings")
         yield text, prefix
+
+
+_MISSING = object()
 
 
 def choose_decoding(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,12 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dragoman.cli.translate_lines import GROUP
-from dragoman.cli.unfinished_output import FinishedLines, OutputLine, finished_lines
+from dragoman.cli.translate_lines import GROUP, OutputLine, _finished_lines
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
-    from conftest import Command, FileLimit
+    from conftest import Command
 
 
 FAST = ("--set", "decoding.beam_size=1", "--set", "decoding.max_length=20")
@@ -39,7 +37,7 @@ def interrupt(arguments: list[str], directory: Path, number: signal.Signals) -> 
     command = [sys.executable, "-m", "dragoman", "translate", *arguments]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
-    while not any(path.read_bytes().count(b"\n") > GROUP for path in directory.glob("*.partial/*.jsonl")):
+    while len(list(directory.glob("*.partial/*.json"))) < 2:
         assert process.poll() is None, "it ended before it was interrupted"
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -78,15 +76,14 @@ def test_the_same_command_continues(
     code, error = interrupt(arguments, tmp_path, number)
     assert code == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[number]
     assert not output.exists()
-    (stored,) = tmp_path.glob("*.partial/*.jsonl")
-    lines = stored.read_text("utf-8").count("\n")
-    assert lines >= GROUP
+    lines = GROUP * len(list(tmp_path.glob("*.partial/*.json")))
+    assert lines >= 2 * GROUP
     if number != signal.SIGKILL:
         assert error.startswith(f"dragoman: {output}.partial contains ")
         assert "; to continue, run the same command" in error
     outcome = command("translate", *arguments)
     assert outcome.code == 0
-    continues = f"dragoman: continues after {lines // GROUP * GROUP:,} lines in {output}.partial\n"
+    continues = f"dragoman: continues after {lines:,} lines in {output}.partial\n"
     uninterrupted = command("translate", *arguments[:-1], whole)
     assert "warning" in uninterrupted.error, "there are problems to count"
     assert outcome.error == continues + uninterrupted.error
@@ -99,10 +96,9 @@ def test_damaged_lines_are_translated_again(finished_run: Path, command: Command
     output, whole = tmp_path / "out", tmp_path / "whole"
     arguments = [str(finished_run), *FAST, "--input", str(source), "--output", str(output)]
     interrupt(arguments, tmp_path, signal.SIGKILL)
-    (stored,) = tmp_path.glob("*.partial/*.jsonl")
-    lines = stored.read_bytes().split(b"\n")
-    lines[5] = b"\0" * len(lines[5])
-    stored.write_bytes(b"\n".join(lines))
+    cut, other = sorted(tmp_path.glob("*.partial/*.json"))[:2]
+    cut.write_bytes(cut.read_bytes()[:-9])
+    other.write_text('{"lines": [{"unknown": 1}]}')
     assert command("translate", *arguments).code == 0
     assert command("translate", *arguments[:-1], whole).code == 0
     assert output.read_bytes() == whole.read_bytes()
@@ -124,11 +120,12 @@ def test_lines_of_another_text_or_other_settings_are_not_used(
     assert (tmp_path / "out").read_text("utf-8").count("\n") == 1
     changed.write_bytes(source.read_bytes())
     interrupt(arguments, tmp_path, signal.SIGKILL)
-    (kept,) = tmp_path.glob("*.partial/*.jsonl")
+    kept = list(tmp_path.glob("*.partial/*.json"))
     few = tmp_path / "few"
     few.write_text("A\n", "utf-8")
     outcome = command("translate", *arguments[:-1], "--prefixes", few)
-    assert (outcome.code, kept.is_file()) == (2, True), "an error does not delete what other settings have finished"
+    assert outcome.code == 2
+    assert all(map(Path.is_file, kept)), "an error does not delete what other settings have finished"
     outcome = command("translate", *arguments[:-1], "--set", "decoding.max_length=10")
     assert outcome.code == 0
     assert "continues" not in outcome.error
@@ -158,7 +155,7 @@ def test_two_processes_do_not_write_the_same_output(
 ) -> None:
     arguments = [str(finished_run), "--input", str(source), "--output", str(tmp_path / "out")]
     process = subprocess.Popen([sys.executable, "-m", "dragoman", "translate", *arguments])
-    while not any(tmp_path.glob("*.partial/*.jsonl")):
+    while not any(tmp_path.glob("*.partial/*.json")):
         assert process.poll() is None
         time.sleep(0.005)
     outcome = command("translate", *arguments)
@@ -166,24 +163,6 @@ def test_two_processes_do_not_write_the_same_output(
     assert "another process is writing it" in outcome.error
     process.kill()
     process.wait(30)
-
-
-@pytest.mark.parametrize("written", [0, 1, 4, 5, 8, 11])
-@pytest.mark.parametrize("cut", [0, 1])
-def test_only_complete_groups_are_kept(written: int, cut: int, tmp_path: Path) -> None:
-    lines = [
-        OutputLine(f"Zeile\t{number} – „\u2028“", [f"missing: {number}"], number % 2 == 0) for number in range(written)
-    ]
-    finished = FinishedLines(tmp_path / "lines", 4)
-    assert list(finished.extend(lines)) == lines
-    assert finished.number == written // 4 * 4
-    content = (tmp_path / "lines").read_bytes()
-    (tmp_path / "lines").write_bytes(content[: len(content) - cut])
-    kept = max(0, written - cut) // 4 * 4
-    again = FinishedLines(tmp_path / "lines", 4)
-    assert (again.number, list(again)) == (kept, lines[:kept])
-    stored = (tmp_path / "lines").read_text("utf-8").split("\n")[:-1]
-    assert [json.loads(line)["text"] for line in stored] == [line.text for line in lines[:kept]]
 
 
 def test_finished_lines_stay_until_the_output_has_its_name(
@@ -202,27 +181,17 @@ def test_finished_lines_stay_until_the_output_has_its_name(
     outcome = command("translate", finished_run, "--input", tmp_path / "in.de", "--output", tmp_path / "out.en")
     assert (outcome.code, "could not be saved: " in outcome.error) == (2, True)
     assert not (tmp_path / "out.en").exists()
-    assert list(tmp_path.glob("*.partial/*.jsonl")), outcome.error
-
-
-def test_lines_that_do_not_fit_on_the_disk_are_left_out_without_another_error(
-    tmp_path: Path, files_limited_to: FileLimit
-) -> None:
-    finished = FinishedLines(tmp_path / "lines", 2)
-    lines = finished.extend(OutputLine("Zeile") for _ in range(4))
-    for _ in range(3):
-        next(lines)
-    with files_limited_to((tmp_path / "lines").stat().st_size):
-        lines.close()  # type: ignore[attr-defined]
-    assert FinishedLines(tmp_path / "lines", 2).number == 2
+    assert list(tmp_path.glob("*.partial/*.json")), outcome.error
 
 
 def test_an_output_that_cannot_be_written_says_how_to_continue(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def write() -> None:
-        with finished_lines(tmp_path / "out", [], 2) as finished:
-            list(finished.extend([OutputLine("Zeile")] * 2))
+        with _finished_lines(tmp_path / "out", []) as finished:
+            path = finished.store.path(0, ["Zeile", "Zeile"])
+            finished.store.save(path, [OutputLine("line", ["missing: 1"], truncated=True)] * 2)
+            assert finished.store.find(path) == [OutputLine("line", ["missing: 1"], truncated=True)] * 2
             raise UserError("could not be saved") from OSError("disk full")
 
     with pytest.raises(UserError, match="could not be saved"):
@@ -235,7 +204,7 @@ def test_an_output_that_cannot_be_written_says_how_to_continue(
 def test_an_early_interruption_is_reported_and_leaves_nothing(
     error: BaseException, is_told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(type(error)), finished_lines(tmp_path / "out", [], GROUP):
+    with pytest.raises(type(error)), _finished_lines(tmp_path / "out", []):
         raise error
     assert (f"interrupted before {GROUP} lines were translated" in capsys.readouterr().err) == is_told
     assert not list(tmp_path.glob("*.partial"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,8 @@ import pytest
 from preparation import PAIRS, SHARD, contents, kinds, prepare_dataset, treat_as_large
 
 from dragoman.dataset import builder
-from dragoman.dataset.encode import Shard, encode_shards
 from dragoman.dataset.prepare import train_recipe_tokenizers
+from dragoman.dataset.token_store import save_shard
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -32,15 +32,11 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the shards that are encoded from now on."""
     names: list[str] = []
 
-    def record(shards: Iterable[Shard]) -> Iterator[Shard]:
-        for shard in shards:
-            names.append(shard.path.name)
-            yield shard
+    def record(path: Path, *arguments: Any, **named: Any) -> None:
+        names.append(path.name)
+        save_shard(path, *arguments, **named)
 
-    def encode(shards: Iterable[Shard], *arguments: Any) -> Generator[int, None, None]:
-        return encode_shards(record(shards), *arguments)
-
-    monkeypatch.setattr(builder, "encode_shards", encode)
+    monkeypatch.setattr(builder, "save_shard", record)
     return names
 
 
@@ -122,7 +118,7 @@ def test_a_damaged_shard_is_named_and_encoded_again(
     damaged.write_bytes(damaged.read_bytes()[:-50])
     encoded.clear()
     resumed = prepare_dataset(make_recipe())
-    assert f"{damaged}: damaged; encoding it again" in capsys.readouterr().out
+    assert f"{damaged}: damaged; computing it again" in capsys.readouterr().out
     assert damaged.name in encoded
     assert len(resumed.train) == PAIRS
 
@@ -170,7 +166,10 @@ def test_a_full_disk_is_an_error_and_what_is_encoded_is_kept(
 ) -> None:
     recipe = make_recipe(f"training.threads={threads}")
     train_recipe_tokenizers(recipe, None)
-    with files_limited_to(3_000), pytest.raises(UserError, match=r"00000\d.npz: could not be saved: File too large"):
+    with (
+        files_limited_to(3_000),
+        pytest.raises(UserError, match=r"-\w+\.npz: could not be saved: File too large"),
+    ):
         prepare_dataset(recipe)
     assert kinds(home) == ["shards", "split", "tokenizers"]
     with files_limited_to(15_000), pytest.raises(UserError, match=r"pairs-\w+: could not be saved: File too large"):

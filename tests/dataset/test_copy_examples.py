@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from itertools import islice
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,13 +13,13 @@ from hypothesis import strategies as st
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.dataset.copy_examples import COPY_EXAMPLES, insert_copies, mask_pairs
-from dragoman.dataset.encode import PairEncoder, encode_shards
+from dragoman.dataset.encode import PairEncoder
 from dragoman.dataset.split import Split, TrainingPairs
-from dragoman.dataset.token_store import load_shard
 from dragoman.dataset.tokenizer_training import train_on_split
 from dragoman.recipe import build_recipe
 from dragoman.settings import Data
 from dragoman.system.progress import no_update
+from dragoman.system.resumable import grouped, run_blocks
 from dragoman.text.masked_text import masking_of
 from dragoman.text.masking import ALL_RESERVED, KINDS, Masking
 
@@ -88,29 +87,19 @@ def test_numbers_of_the_training_text_decide_which_are_masked(joint: bool) -> No
     assert masking == masking_of(target)
     assert masking.numbers_as_text == {"0.0"}
     assert (source is target) == joint
-    encoded = PairEncoder(source, target, 128).encode(
-        *zip(*((each.source, each.target) for each in pairs), strict=True)
-    )
+    encoded = PairEncoder(source, target, 128).encode(pairs)
     for side, tokenizer in ((encoded.source, source), (encoded.target, target)):
         for index in range(len(side)):
             assert len(reserved("".join(tokenizer.vocabulary.tokens[each] for each in side[index]))) == 2
 
 
-def test_several_processes_mask_like_one(tmp_path: Path) -> None:
-    from dragoman.dataset.encode import Shard
-
+def test_several_processes_mask_like_one() -> None:
     data = {"source_language": "de", "target_language": "en", "train": ["captions:train"]}
     text = {"placeholders": True, "vocabulary_size": 400}
     recipe = build_recipe({"name": "x", "data": data, "text": text, "training": {"steps": 1}})
     pairs = [Pair(f"{pair.source} %s", f"%s {pair.target}") for pair in CAPTIONS[:50]] + CAPTIONS[50:100]
     encoder = PairEncoder(*train_on_split(recipe, split_of(pairs), no_update), 128)
-    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    shards = [
-        Shard(tmp_path / f"{start}.npz", sources[start : start + 50], targets[start : start + 50]) for start in (0, 50)
-    ]
-    assert sum(encode_shards(shards, encoder, 2)) == 100
-    for shard in shards:
-        loaded, expected = load_shard(shard.path), encoder.encode(shard.sources, shard.targets)
-        assert loaded
-        assert loaded.source.ids.tolist() == expected.source.ids.tolist()
-        assert loaded.target.ids.tolist() == expected.target.ids.tolist()
+    for block in run_blocks(encoder.encode, grouped(pairs, 20), processes=2):
+        expected = encoder.encode(block.items)
+        assert block.result.source.ids.tolist() == expected.source.ids.tolist()
+        assert block.result.target.ids.tolist() == expected.target.ids.tolist()

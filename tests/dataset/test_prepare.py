@@ -181,7 +181,7 @@ def test_a_small_corpus_starts_no_process(make_recipe: RecipeMaker, monkeypatch:
     def refuse(*arguments: object) -> None:
         raise AssertionError("a process is started")
 
-    monkeypatch.setattr("dragoman.dataset.encode.ProcessPoolExecutor", refuse)
+    monkeypatch.setattr("dragoman.system.resumable._fork", refuse)
     assert len(prepare_dataset(make_recipe("training.threads=2")).train) == PAIRS
 
 

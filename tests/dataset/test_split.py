@@ -12,8 +12,8 @@ from dragoman.dataset.held_out import HeldOutText
 from dragoman.dataset.split import Split, TrainingPairs, choose_held_out, split_pairs
 from dragoman.errors import UserError
 from dragoman.settings import Data
-from dragoman.system.build_cache import Entry
 from dragoman.system.progress import no_update
+from dragoman.system.resumable import Entry
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker

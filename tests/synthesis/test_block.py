@@ -17,10 +17,10 @@ import pytest
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.synthesis import block
-from dragoman.synthesis.block import PairBlock, made_blocks
+from dragoman.synthesis.block import PairBlock, make_blocks
 from dragoman.synthesis.write import write_synthetic
 from dragoman.system.progress import Meter, no_update
-from dragoman.system.unfinished import delete_unfinished, unfinished_directory
+from dragoman.system.resumable import delete_unfinished, unfinished_directory
 
 LANGUAGES = ("de", "en")
 METER = Meter(no_update, "test")
@@ -155,7 +155,7 @@ def test_an_existing_corpus_is_kept(tmp_path: Path) -> None:
 
 def test_blocks_that_are_not_stored_are_the_same(tmp_path: Path) -> None:
     write(FakeMaker(), tmp_path / "out.tsv", mono(33))
-    made = chain.from_iterable(each.pairs for each in made_blocks(iter(mono(33)), FakeMaker(), METER))
+    made = chain.from_iterable(each.result.pairs for each in make_blocks(iter(mono(33)), FakeMaker(), METER))
     assert [f"{pair.source}\t{pair.target}" for pair in made] == (tmp_path / "out.tsv").read_text().splitlines()
 
 

@@ -166,14 +166,14 @@ def _write(maker: BackTranslator, lines: Iterator[str], total: int | None, outpu
 def _print(maker: BackTranslator, pairs: Iterator[Pair], meter: Meter) -> Synthesized:
     """Print the pairs as tab-separated lines."""
     from dragoman.corpus.writers import tsv_line
-    from dragoman.synthesis.block import made_blocks
+    from dragoman.synthesis.block import make_blocks
     from dragoman.synthesis.write import NOTHING
 
     written, numbers = NOTHING, count(1)
-    for block in made_blocks(pairs, maker, meter):
-        sys.stdout.writelines(f"{tsv_line(pair, next(numbers))}\n" for pair in block.pairs)
+    for block in make_blocks(pairs, maker, meter):
+        sys.stdout.writelines(f"{tsv_line(pair, next(numbers))}\n" for pair in block.result.pairs)
         sys.stdout.flush()
-        written = written.plus(block)
+        written = written.plus(block.result)
     return written
 
 
@@ -183,7 +183,7 @@ def _write_file(
     """Write the pairs to a file, which appears if there are any; after an interruption, continue."""
     from dragoman.synthesis.block import BLOCK
     from dragoman.synthesis.write import write_synthetic
-    from dragoman.system.unfinished import delete_unfinished, unfinished_directory
+    from dragoman.system.resumable import delete_unfinished, unfinished_directory
 
     directory = unfinished_directory(output)
     if stored := len(list(directory.glob("*.json"))):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import sys
+from collections.abc import Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
 from dragoman.corpus.columns import SOURCE_WORDS, TARGET_WORDS, has_word, languages_of_header
 from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.delimited import read_rows
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.references import UndeclaredError
@@ -77,9 +79,9 @@ def _describe_deepl(path: Path, languages: Languages) -> CorpusFile | None:
         UserError: The languages are exchanged.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(islice(csv.reader(file), 2))
-    except (OSError, ValueError, csv.Error):
+        with closing(read_rows(path, CorpusFile(file=str(path), quotes=True))) as numbered:
+            rows = [row for _, row in islice(numbered, 2)]
+    except UserError:
         return None  # `read_corpus` describes the problem
     source, target = map(primary_language, languages)
     for number, row in enumerate(rows):
@@ -95,7 +97,7 @@ def _describe_deepl(path: Path, languages: Languages) -> CorpusFile | None:
     return None
 
 
-def _names_sides(row: list[str]) -> bool:
+def _names_sides(row: Sequence[str]) -> bool:
     """Whether a row is a header, such as "source" and "target"."""
     return len(row) > 1 and has_word(row[0], SOURCE_WORDS) and has_word(row[1], TARGET_WORDS)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
-from itertools import chain, islice
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +15,25 @@ from dragoman.cli.output import open_output, to_json, to_line
 from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translate_input import TranslateInput
 from dragoman.cli.translation_problems import ProblemCounts, with_doubt
-from dragoman.cli.unfinished_output import OutputLine, finished_lines
 from dragoman.errors import UserError, counted
-from dragoman.system.files import sha256
+from dragoman.system.files import read_json, sha256, write_json
+from dragoman.system.progress import Meter, ProgressLine
+from dragoman.system.resumable import BlockStore, grouped, only_writer, run_blocks
 
 if TYPE_CHECKING:
     from dragoman.documents.translate import TextTranslator
 
 GROUP = 512
 """Lines that are translated together: 4,096 would be no faster, and more of them would be lost or waited for."""
+
+
+@dataclass(frozen=True)
+class OutputLine:
+    """A line of the output, and what is reported about its translation."""
+
+    text: str
+    problems: Sequence[str] = ()
+    truncated: bool = False
 
 
 def translate_lines(
@@ -35,28 +46,42 @@ def translate_lines(
 ) -> None:
     """Write a line for each text; texts with prefixes are neither split into sentences nor divided.
 
-    From a file to a file, an interrupted command continues if the files are the same, and so is `identity`: all else
-    that decides the lines.
+    From a file to a file, an interrupted command continues. Lines are not translated again if they are the same, and so
+    are those that are translated together with them, and `identity`: all else that decides the output.
     """
+    from dragoman.corpus.lines import read_lines
+    from dragoman.translator import pair_with_prefixes
+
     to_file = output not in (None, DASH) and not (os.path.exists(output) and not os.path.isfile(output))
     total = chosen.count_lines()
     read = [file for file in (chosen.file, prefixes) if file and file.is_file()] if to_file and total else []
     before = [sha256(file) for file in read]
-    is_kept = bool(to_file and total and chosen.file)
     truncated, counts = 0, ProblemCounts("line")
-    with (  # the finished lines are deleted last, once the output has its name
-        finished_lines(output, [*identity(), before], GROUP) if output and is_kept else nullcontext() as finished,
-        open_output(output) as file,
-    ):
-        done = finished.number if finished else 0
-        lines = _translate(texts, chosen, prefixes, done, as_json)
-        if finished:
-            lines = chain(finished, finished.extend(lines))
-        seen = chosen.texts or chosen.typed or file.isatty()
-        for line in lines if seen else _with_progress(lines, total, done):
-            truncated += line.truncated
-            counts.add(line.problems)
-            file.write(f"{line.text}\n")
+    with ExitStack() as stack:
+        finished = None
+        if output and to_file and total and chosen.file:  # deleted last, once the output has its name
+            finished = stack.enter_context(_finished_lines(output, identity()))
+        file = stack.enter_context(open_output(output))
+        seen = bool(chosen.texts or chosen.typed or file.isatty())
+        meter = None
+        if not seen:
+            progress = stack.enter_context(ProgressLine("translate", often_short=True))
+            meter = Meter(progress.update, "translating", total, unit="lines")
+        lines = chosen.read(texts.translator.bundle, divided=not prefixes)
+        given = pair_with_prefixes(lines, read_lines(prefixes) if prefixes else None)
+
+        def translate(group: list[tuple[str, str]]) -> list[OutputLine]:
+            if finished:
+                finished.announce()
+            return list(_translate(texts, group, bool(prefixes), as_json))
+
+        store = finished.store if finished else None
+        groups = grouped(given, 1 if chosen.typed else GROUP)
+        for block in run_blocks(translate, groups, store=store, meter=meter):
+            for line in block.result:
+                truncated += line.truncated
+                counts.add(line.problems)
+                file.write(f"{line.text}\n")
             if chosen.typed:
                 file.flush()
         for path, digest in zip(read, before, strict=True):
@@ -72,33 +97,82 @@ def translate_lines(
 
 
 def _translate(
-    texts: TextTranslator, chosen: TranslateInput, prefixes: Path | None, done: int, as_json: bool
+    texts: TextTranslator, group: list[tuple[str, str]], prefixed: bool, as_json: bool
 ) -> Iterator[OutputLine]:
-    """The lines of the output, without a number of them that are done."""
-    from dragoman.corpus.lines import read_lines
-
-    group = 1 if chosen.typed else GROUP
-    lines = islice(chosen.read(texts.translator.bundle, divided=not prefixes), done, None)
-    translations = (
-        texts.continue_prefixes(lines, islice(read_lines(prefixes), done, None), group)
-        if prefixes
-        else texts.stream(lines, group)
-    )
+    """The lines of the output for a group of lines and the beginnings of their translations."""
+    lines = [line for line, _ in group]
+    if prefixed:
+        translations = texts.continue_prefixes(lines, [prefix for _, prefix in group], len(group))
+    else:
+        translations = texts.stream(lines, len(group))
     for each in translations:
         problems = with_doubt(each.problems, each.confidence)
         yield OutputLine(to_json(each) if as_json else to_line(each), problems, each.truncated)
 
 
-def _with_progress(lines: Iterable[OutputLine], total: int | None, done: int) -> Iterator[OutputLine]:
-    """The same lines; their number, rate and remaining time are shown on standard error after each group of them."""
-    from dragoman.system.progress import Meter, ProgressLine
+class _FinishedLines:
+    """The finished lines of an output.
 
-    with ProgressLine("translate", often_short=True) as progress:
-        meter = Meter(progress.update, "translating", total, unit="lines")
-        number = 0
-        for number, line in enumerate(lines, start=1):
-            yield line
-            if number % GROUP == 0:
-                meter.advance(GROUP, skipped=number <= done)
-        if rest := number % GROUP:
-            meter.advance(rest)
+    Args:
+        directory: Where they are stored.
+        identity: Everything but the lines themselves that decides their translations.
+    """
+
+    def __init__(self, directory: Path, identity: Any) -> None:
+        self.store = BlockStore(directory, identity, self._save, self._load)
+        self.numbers: dict[Path, int] = {}  # of lines in each file that this process has written or read
+        self._announced = False
+
+    def announce(self) -> None:
+        """Say, once, after how many lines the command continues, if there are any."""
+        if self.numbers and not self._announced:
+            number = counted(sum(self.numbers.values()), "line")
+            print(f"dragoman: continues after {number} in {self.store.directory}", file=sys.stderr)
+        self._announced = True
+
+    def _save(self, path: Path, lines: list[OutputLine]) -> None:
+        write_json(path, {"lines": [asdict(line) for line in lines]})
+        self.numbers[path] = len(lines)
+
+    def _load(self, path: Path) -> list[OutputLine] | None:
+        try:
+            lines = [OutputLine(**line) for line in read_json(path)["lines"]]
+        except (UserError, KeyError, TypeError):
+            return None
+        self.numbers[path] = len(lines)
+        return lines
+
+
+@contextmanager
+def _finished_lines(output: Path, identity: Any) -> Iterator[_FinishedLines]:
+    """The finished lines of an output, which are deleted after the block, unless it is interrupted.
+
+    Raises:
+        UserError: Another process is writing the output.
+        OSError: There is no space, or no permission.
+    """
+    with only_writer(output) as directory:
+        finished = _FinishedLines(directory, identity)
+        try:
+            yield finished
+        except (KeyboardInterrupt, SystemExit, OSError, UserError) as error:
+            has_message = isinstance(error, OSError | UserError)
+            input_is_wrong = isinstance(error, UserError) and not isinstance(error.__cause__, OSError)
+            if finished.numbers and not input_is_wrong:
+                shown = counted(sum(finished.numbers.values()), "translated line")
+                print(f"dragoman: {directory} contains {shown}; to continue, run the same command", file=sys.stderr)
+            else:
+                if not has_message:
+                    print(f"dragoman: interrupted before {counted(GROUP, 'line')} were translated", file=sys.stderr)
+                _discard(finished)
+            raise
+        finished.announce()
+        shutil.rmtree(directory)
+
+
+def _discard(finished: _FinishedLines) -> None:
+    """Delete finished lines, and their directory unless it has those of other settings, which may still be wanted."""
+    for path in finished.numbers:
+        path.unlink()
+    if not any(finished.store.directory.glob("*.json")):
+        shutil.rmtree(finished.store.directory)

@@ -9,10 +9,10 @@ from contextlib import closing
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal
 
 from dragoman.corpus.checks import existing_file
 from dragoman.corpus.columns import Row, languages_of_columns, select_pairs
+from dragoman.corpus.delimiters import DELIMITERS, SAMPLE, detect_delimiter, stated_delimiter, table_reader
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import UndeclaredError, as_corpus_file
@@ -20,10 +20,7 @@ from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError, shortened
 from dragoman.settings import CorpusFile, CorpusReference
 
-_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-_SAMPLE = 50  # rows from which the delimiter is detected
 QUOTED_ROWS = 20  # at the beginning of a file; in text, so many sentences in quotation marks are improbable
-_STATED_DELIMITER = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)  # the first line, which Excel does not show
 _IN_QUOTES = re.compile(r'"(?:[^"]|"")*"')
 _QUOTED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
 
@@ -50,7 +47,7 @@ def stated_languages_of_table(reference: CorpusReference, delimiter: str | None,
     file, _ = _complete(reference, delimiter, quotes)
     if file.header is False:
         return []
-    with closing(_read_rows(existing_file(file.file), file)) as rows:
+    with closing(read_rows(existing_file(file.file), file)) as rows:
         return languages_of_columns(next(rows, (0, ()))[1], file)
 
 
@@ -63,25 +60,27 @@ def _complete(reference: CorpusReference, delimiter: str | None, quotes: bool) -
 
 
 def _read(path: Path, file: CorpusFile, languages: Languages, refuse_quotes: bool) -> Iterator[Pair]:
-    with closing(_read_rows(path, file)) as rows:
+    with closing(read_rows(path, file)) as rows:
         kept = _without_quotes(rows, str(path)) if refuse_quotes else rows
         yield from select_pairs(kept, file, str(path), languages)
 
 
-def _read_rows(path: Path, file: CorpusFile) -> Generator[Row, None, None]:
+def read_rows(path: Path, file: CorpusFile) -> Generator[Row, None, None]:
+    """The rows of a table with their line numbers; raises UserError if it is damaged, or its delimiter is not clear."""
     with closing(read_lines(path, file.encoding)) as lines:
-        sample = list(islice(lines, _SAMPLE))
-        stated = _STATED_DELIMITER.fullmatch(sample[0]) if sample else None
+        sample = list(islice(lines, SAMPLE))
+        stated = stated_delimiter(sample[0]) if sample else None
         if stated:
             del sample[0]
-        delimiter = file.delimiter or (stated and stated[1]) or _detect_delimiter(sample, file, str(path))
+        delimiter = file.delimiter or stated or detect_delimiter(sample, bool(file.quotes), str(path))
+        if not delimiter:  # then the rows or the quotes are wrong, and reading says which
+            delimiter = max(DELIMITERS, key=sample[0].count) if sample else ","
         yield from _rows(chain(sample, lines), delimiter, bool(file.quotes), str(path), before=int(bool(stated)))
 
 
 def _rows(lines: Iterable[str], delimiter: str, quotes: bool, name: str, before: int = 0) -> Iterator[Row]:
     """The rows with the numbers of their first lines; `before`: how many lines of the file are before `lines`."""
-    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, quoting=quoting, strict=True)
+    reader = table_reader((f"{line}\n" for line in lines), delimiter, quotes)
     while True:
         first_line = before + reader.line_num + 1
         try:
@@ -149,29 +148,3 @@ def is_quoted(text: str) -> bool:
 def looks_quoted(text: str) -> bool:
     """Whether a column without tabs looks like those of Excel: in quotation marks, and with "" inside."""
     return _QUOTED.fullmatch(text) is not None
-
-
-def _detect_delimiter(sample: list[str], file: CorpusFile, name: str) -> str:
-    """The only delimiter that gives the first rows the same number of columns.
-
-    Raises:
-        UserError: There are several, or none.
-    """
-    whole = len(sample) < _SAMPLE
-    widths = {each: _common_width(sample, each, bool(file.quotes), whole) for each in _DELIMITERS}
-    possible = sorted((each for each in widths if widths[each] > 1), key=lambda each: widths[each] != 2)
-    if len(possible) == 1 or not sample:
-        return possible[0] if possible else ","
-    if possible:
-        shown = " or ".join(_DELIMITERS[each] for each in possible)
-        raise UndeclaredError(f"{name} line 1: the columns may be separated by {shown}", delimiter=possible[0])
-    return max(_DELIMITERS, key=sample[0].count)  # then the rows or the quotes are wrong, and reading says which
-
-
-def _common_width(sample: list[str], delimiter: str, quotes: bool, whole: bool) -> int:
-    """The number of columns that all rows of the sample have, or 0 if they differ."""
-    try:
-        widths = {len(row) for _, row in _rows(sample, delimiter, quotes, "")}
-    except UserError:  # the sample may end inside quotation marks
-        return 0 if whole or len(sample) == 1 else _common_width(sample[:-1], delimiter, quotes, whole)
-    return widths.pop() if len(widths) == 1 else 0

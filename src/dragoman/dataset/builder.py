@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,24 +26,24 @@ from numpy.typing import NDArray
 
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.dictionary import learn_dictionary
-from dragoman.dataset.encode import PairEncoder, Shard, encode_shards
+from dragoman.dataset.encode import PairEncoder
 from dragoman.dataset.fuzzy_matches import find_matches
 from dragoman.dataset.identity import lexicon_identity, pairs_identity, tokenizers_identity
 from dragoman.dataset.lexicon import Entry, learn_lexicon
 from dragoman.dataset.pairs import CorpusChangedError
 from dragoman.dataset.split import Split, split_pairs
-from dragoman.dataset.token_store import PairStore, join_shards, load_shard, open_pairs
+from dragoman.dataset.token_store import PairStore, join_shards, load_shard, open_pairs, save_shard
 from dragoman.dataset.tokenizer_training import Tokenizers, sample_evenly, train_on_split
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
-from dragoman.system.build_cache import BuildCache
 from dragoman.system.cpu import usable_cores
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
+from dragoman.system.resumable import BlockStore, BuildCache, grouped, run_blocks
 from dragoman.text.registry import load_tokenizers, save_tokenizers
 
 SHARD_PAIRS = 20_000
-"""Pairs encoded at a time: some seconds of work, the most that a killed process can lose."""
+"""Pairs encoded at a time: some seconds of work, the most that each process can lose."""
 
 DICTIONARY_PAIRS = 100_000
 """Maximum number of pairs from which words and lemmas are learned, which takes some seconds."""
@@ -108,7 +108,7 @@ class DatasetBuilder:
         shards = self.cache.path("shards", [identity, SHARD_PAIRS])
 
         def build(directory: Path) -> dict[str, Any]:
-            paths = self._encode_shards(split, tokenizers, shards)
+            paths = list(self._encode_shards(split, tokenizers, shards))
             self.update(1.0, "joining the shards …")
             number = join_shards(paths, directory)
             if not number:
@@ -160,50 +160,24 @@ class DatasetBuilder:
         found: NDArray[np.int64] = np.load(self.cache.get("matches", identity, build).path / MATCHES)
         return found
 
-    def _encode_shards(self, split: Split, tokenizers: Tokenizers, directory: Path) -> list[Path]:
-        """Encode all shards that an interrupted process has not encoded; return the files of all shards, in order."""
+    def _encode_shards(self, split: Split, tokenizers: Tokenizers, directory: Path) -> Iterator[Path]:
+        """Encode all shards that an interrupted process has not encoded; yields the file of each shard, in order."""
         directory.mkdir(parents=True, exist_ok=True)
-        paths: list[Path] = []
-        meter = Meter(self.update, "encoding", split.at_most)
-
-        def missing() -> Iterator[Shard]:
-            for shard in _shards(split.training, directory):
-                paths.append(shard.path)
-                if self._is_encoded(shard.path):
-                    meter.advance(len(shard.sources), skipped=True)
-                else:
-                    yield shard
-
-        encoder = PairEncoder(*tokenizers, self.recipe.data.max_tokens)
-        processes = 1 if self.in_memory else self.recipe.training.threads or usable_cores()
+        save = partial(save_shard, vocabulary_size=max(len(each.vocabulary) for each in tokenizers))
+        blocks = run_blocks(
+            PairEncoder(*tokenizers, self.recipe.data.max_tokens).encode,
+            grouped(split.training, SHARD_PAIRS),
+            store=BlockStore(directory, None, save, load_shard, ".npz", self.cache.log),
+            processes=1 if self.in_memory else self.recipe.training.threads or usable_cores(),
+            meter=Meter(self.update, "encoding", split.at_most),
+            advice="; run the same command again to continue, with fewer processes (training.threads) if memory is "
+            "short",
+        )
         try:
-            with closing(encode_shards(missing(), encoder, processes)) as encoded:
-                for number in encoded:
-                    meter.advance(number)
+            with closing(blocks):
+                for block in blocks:
+                    assert block.path
+                    yield block.path
         except CorpusChangedError:
             shutil.rmtree(directory)  # its shards are of different contents
             raise
-        return paths
-
-    def _is_encoded(self, path: Path) -> bool:
-        if not path.exists():
-            return False
-        intact = load_shard(path) is not None
-        if not intact:
-            self.cache.log(f"{path}: damaged; encoding it again")
-        return intact
-
-
-def _shards(pairs: Iterable[Pair], directory: Path) -> Iterator[Shard]:
-    remaining, number = iter(pairs), 0
-    while chunk := list(islice(remaining, SHARD_PAIRS)):
-        sources, targets = [pair.source for pair in chunk], [pair.target for pair in chunk]
-        weights = [pair.weight for pair in chunk]
-        yield Shard(
-            path=directory / f"{number:06}.npz",
-            sources=sources,
-            targets=targets,
-            weights=weights if set(weights) != {1.0} else (),
-            tagged=[pair.tagged for pair in chunk],
-        )
-        number += 1

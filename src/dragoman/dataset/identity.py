@@ -13,7 +13,7 @@ from typing import Any
 
 from dragoman.dataset.tokenizer_training import Tokenizers
 from dragoman.settings import Data, Recipe, Text
-from dragoman.system.build_cache import digest
+from dragoman.system.resumable import digest
 
 FORMAT = 2
 """Increase this number if a change prepares the same text differently; older entries are then ignored."""

@@ -24,10 +24,10 @@ from dragoman.dataset.token_store import PairStore
 from dragoman.dataset.tokenizer_training import Tokenizers
 from dragoman.errors import UserError, counted
 from dragoman.settings import Recipe
-from dragoman.system.build_cache import BuildCache
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import temporary_directory
 from dragoman.system.progress import Log, Update, no_log, no_update
+from dragoman.system.resumable import BuildCache
 from dragoman.text.registry import describe_vocabularies
 from dragoman.text.tokenizer import Tokenizer
 

@@ -13,9 +13,9 @@ from dragoman.corpus.pair import Pair
 from dragoman.dataset.held_out import HeldOutText
 from dragoman.errors import UserError, counted
 from dragoman.settings import Data
-from dragoman.system.build_cache import Entry
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
+from dragoman.system.resumable import Entry
 
 HELD_OUT, MAX_HELD_OUT_BYTES = "held-out.json", 10**10
 

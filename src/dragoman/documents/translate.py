@@ -25,6 +25,7 @@ from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
 from dragoman.errors import UserError
 from dragoman.evaluation.confidence import Confidence
 from dragoman.explanation.alignment import align, stored_rows
+from dragoman.system.resumable import grouped
 from dragoman.text.glossary import Glossary
 from dragoman.text.link import Link
 from dragoman.text.masked_text import mask_texts, masking_of
@@ -33,7 +34,7 @@ from dragoman.text.normalization import remove_invisible
 from dragoman.text.term_matcher import TermMatcher
 from dragoman.text.translation import Translation
 from dragoman.text.word_forms import form_finder
-from dragoman.translator import WINDOW, Translator, windows
+from dragoman.translator import WINDOW, Translator, pair_with_prefixes
 
 PARAGRAPHS = 0.1
 """Bundles are not given single sentences if at least this share of their training lines has several."""
@@ -131,7 +132,7 @@ class TextTranslator:
         Raises:
             UserError: A line is not a string, or `window` is below 1.
         """
-        for group in windows(((line, "") for line in lines), window):
+        for group in grouped(pair_with_prefixes(lines, None), window):
             texts = [line for line, _ in group]
             spans = self._find_sentences(texts)
             sentences = [Segment(line[a:b]) for line, each in zip(texts, spans, strict=True) for a, b in each]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 
 from dragoman.engines.text_search import TextSearch
 from dragoman.search.hypothesis import finished_hypothesis
+from dragoman.system.resumable import grouped
 from dragoman.text.multilingual import language_ids
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator
@@ -28,8 +28,8 @@ def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[
         UserError: The model computes probabilities that are not finite.
     """
     search = TextSearch(translator.bundle, translator.engine, translator.decoding)
-    limit, pairs, given = translator.source_limit, iter(pairs), len(language_ids(translator.bundle.target))
-    while window := list(islice(pairs, WINDOW)):
+    limit, given = translator.source_limit, len(language_ids(translator.bundle.target))
+    for window in grouped(pairs, WINDOW):
         sources = search.encode([source for source, _ in window])
         targets = search.encode_targets(sources, [target for _, target in window])
         scores = translator.engine.score([source.ids for source in sources], [ids[:limit] for ids in targets])

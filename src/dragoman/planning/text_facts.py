@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 from dragoman.corpus.corpus import find_corpora
@@ -13,6 +12,7 @@ from dragoman.errors import UserError
 from dragoman.languages.scripts import HAN_OR_KANA, SCRIPTS_WITH_CASE, SCRIPTS_WITHOUT_SPACES, script_shares
 from dragoman.planning.neighbors import NeighborSimilarity
 from dragoman.settings import Training, WeightedCorpus
+from dragoman.system.resumable import grouped
 
 CHUNK = 10_000  # pairs that are counted at once
 SAMPLE = 50_000  # pairs that are compared with their neighbors
@@ -153,7 +153,7 @@ def _chunks(
     found = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
     for corpus, weighted in zip(found, corpora, strict=True):
         complete = (pair for pair in corpus.read() if pair.complete)
-        while chunk := list(islice(complete, CHUNK)):
+        for chunk in grouped(complete, CHUNK):
             yield chunk, weighted.weight
 
 

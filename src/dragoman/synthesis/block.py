@@ -6,15 +6,15 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
-from dragoman.system.build_cache import digest
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter
+from dragoman.system.resumable import BlockStore, FinishedBlock, grouped, run_blocks
 
 BLOCK = 500
 """Pairs in a block: some seconds of work, the most that a killed process can lose."""
@@ -57,57 +57,41 @@ class BlockMaker(Protocol):
         ...
 
 
-def made_blocks(pairs: Iterable[Pair], maker: BlockMaker, meter: Meter) -> Iterator[PairBlock]:
-    """Make the blocks of some pairs, and store none."""
-    for group in _groups(pairs, BLOCK):
-        yield _make_timed(maker, group)
-        meter.advance(len(group))
-
-
-def stored_blocks(
-    pairs: Iterable[Pair], maker: BlockMaker, directory: Path, meter: Meter, limit: float | None = None
-) -> Iterator[Path]:
-    """Make the blocks that a directory does not contain yet; returns the file of each block, in order.
-
-    The name of a file depends on the number and the content of the pairs, and on the identity of the maker. So a block
-    that was made of other text, or with other settings, is never used. One that cannot be read is made again.
+def make_blocks(
+    pairs: Iterable[Pair],
+    maker: BlockMaker,
+    meter: Meter,
+    directory: Path | None = None,
+    limit: float | None = None,
+) -> Iterator[FinishedBlock[list[Pair], PairBlock]]:
+    """Make the blocks of some pairs, in order.
 
     Args:
         pairs: What the blocks are made of.
         maker: Makes a block.
-        directory: Where blocks are stored.
         meter: Receives the number of pairs.
+        directory: Where blocks are stored, so that those that it contains are not made again; None to store none.
         limit: No more blocks are made once all blocks together have taken this many seconds, without interruptions.
     """
-    identity, seconds = maker.identity, 0.0
+    store = BlockStore(directory, maker.identity, _save, _load) if directory else None
     size = BLOCK if limit is None or limit >= SHORT_TIME else BLOCK // 5
-    for number, group in enumerate(_groups(pairs, size)):
-        if limit is not None and seconds >= limit:
+    blocks, seconds = run_blocks(partial(_make_timed, maker), grouped(pairs, size), store=store, meter=meter), 0.0
+    while limit is None or seconds < limit:
+        if (block := next(blocks, None)) is None:
             return
-        texts = [[pair.source, pair.target] for pair in group]
-        path = directory / f"{number:06}-{digest([identity, texts])}.json"
-        stored = path.is_file() and _is_intact(path)
-        if not stored:
-            _make_timed(maker, group).save(path)
-        if limit is not None:
-            seconds += PairBlock.load(path).seconds
-        meter.advance(len(group), skipped=stored)
-        yield path
+        seconds += block.result.seconds
+        yield block
 
 
-def _is_intact(path: Path) -> bool:
-    """Whether a block can be read; a disk may have lost a part of it."""
+def _save(path: Path, block: PairBlock) -> None:
+    block.save(path)
+
+
+def _load(path: Path) -> PairBlock | None:
     try:
-        PairBlock.load(path)
+        return PairBlock.load(path)
     except (UserError, KeyError, TypeError, ValueError):
-        return False
-    return True
-
-
-def _groups(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
-    remaining = iter(pairs)
-    while group := list(islice(remaining, size)):
-        yield group
+        return None
 
 
 def _make_timed(maker: BlockMaker, pairs: Sequence[Pair]) -> PairBlock:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -15,9 +14,9 @@ from pydantic import Field
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.writers import check_output, write_corpus
 from dragoman.errors import counted
-from dragoman.synthesis.block import BlockMaker, PairBlock, stored_blocks
+from dragoman.synthesis.block import BlockMaker, PairBlock, make_blocks
 from dragoman.system.progress import Meter
-from dragoman.system.unfinished import only_writer
+from dragoman.system.resumable import only_writer
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def write_synthetic(
         output: A path or pattern as for `write_corpus`.
         languages: Those of source and target.
         meter: Receives the number of pairs.
-        limit: See `stored_blocks`.
+        limit: See `make_blocks`.
 
     Raises:
         UserError: The output exists or cannot be written, or another process writes it.
@@ -88,8 +87,11 @@ def write_synthetic(
     check_output(output, languages)
     with only_writer(output) as directory:
         check_output(output, languages)  # another process may have finished it before this one had the lock
-        paths = list(stored_blocks(pairs, maker, directory, meter, limit))
-        written = reduce(Synthesized.plus, map(PairBlock.load, paths), NOTHING)
+        written, paths = NOTHING, list[Path]()
+        for block in make_blocks(pairs, maker, meter, directory, limit):
+            assert block.path
+            written = written.plus(block.result)
+            paths.append(block.path)
         if written.pairs or Path(output).is_fifo():  # whose reader waits for its end
             made = chain.from_iterable(PairBlock.load(path).pairs for path in paths)
             write_corpus(made, output, languages)

@@ -16,6 +16,7 @@ from dragoman.corpus.lines import MAX_LINE_BYTES, open_binary
 from dragoman.corpus.references import file_name
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference, FilePair
+from dragoman.system.resumable import grouped
 
 CHUNK_LINES = 8192
 
@@ -109,7 +110,7 @@ class ChunkedReader:
             data_directory=self.data_directory,
         )
         count = 0
-        while chunk := list(islice(pairs, CHUNK_LINES)):
+        for chunk in grouped(pairs, CHUNK_LINES):
             yield Chunk(count + 1, [pair.source for pair in chunk], [pair.target for pair in chunk], set())
             count += len(chunk)
         self.line_counts = (count, count)

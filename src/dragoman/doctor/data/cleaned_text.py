@@ -20,9 +20,9 @@ from dragoman.doctor.data.corpora import Corpora, corpora_of_recipe
 from dragoman.doctor.findings.finding import Finding
 from dragoman.errors import UserError, counted
 from dragoman.settings import CorpusReference, Data, FilePair, WeightedCorpus
-from dragoman.system.build_cache import BuildCache
 from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
+from dragoman.system.resumable import BuildCache
 from dragoman.system.version import __version__
 
 EMPTY = "empty-side"

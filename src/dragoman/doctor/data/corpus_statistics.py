@@ -20,7 +20,7 @@ from dragoman.doctor.data.line_statistics import (
     normalize,
 )
 from dragoman.doctor.data.words import HASHES, Words, concatenate_words, find_words
-from dragoman.system.processes import map_in_processes
+from dragoman.system.resumable import run_blocks
 
 SAMPLE_LINES = 24_000  # lines at the start of a corpus that are all in the sample
 SAMPLE_CHUNK_LINES = 200  # lines at the start of each later chunk that are in the sample
@@ -180,8 +180,9 @@ def collect_statistics(reader: ChunkedReader) -> CorpusStatistics:
     nothing = np.zeros(0, np.bool_)
     invalid, equal, recapitalized = [nothing], [nothing], [nothing]
     finders = LineLanguageFinder(reader.source_language), LineLanguageFinder(reader.target_language)
-    for chunk, part in map_in_processes(partial(_examine, finders), reader.chunks()):
-        _add_chunk(chunk, part, sides)
+    for block in run_blocks(partial(_examine, finders), reader.chunks(), processes=None):
+        part = block.result
+        _add_chunk(block.items, part, sides)
         invalid.append(part.invalid)
         equal.append(part.equal)
         recapitalized.append(part.recapitalized)

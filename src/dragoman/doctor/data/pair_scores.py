@@ -17,7 +17,7 @@ from dragoman.doctor.data.line_statistics import Flags
 from dragoman.doctor.data.word_links import WordLinks
 from dragoman.doctor.data.words import HASH_BITS, Words, find_words
 from dragoman.languages.scripts import most_common_script
-from dragoman.system.processes import map_in_processes
+from dragoman.system.resumable import run_blocks
 
 Scores = NDArray[np.float32]
 
@@ -148,8 +148,8 @@ def score_pairs(reader: ChunkedReader, statistics: CorpusStatistics, shift: int)
         shift: How many lines below each source its translation is in most of the corpus.
     """
     scorer = _Scorer(statistics, (reader.source_language, reader.target_language), shift)
-    parts = map_in_processes(scorer.score, chain([Chunk(1, [], [], set())], reader.chunks()))
-    columns = zip(*(scores for _, scores in parts), strict=True)
+    blocks = run_blocks(scorer.score, chain([Chunk(1, [], [], set())], reader.chunks()), processes=None)
+    columns = zip(*(block.result for block in blocks), strict=True)
     translation, *others = (np.concatenate(column) for column in columns)
     usual = scorer.links.usual if shift and scorer.links else float(np.median(translation))
     return PairScores(scorer.links, usual, translation, *others)

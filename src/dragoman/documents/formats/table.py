@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from dragoman.corpus.delimiters import DELIMITERS, SAMPLE, detect_delimiter, stated_delimiter
+from dragoman.corpus.references import UndeclaredError
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.strings import string_parts
@@ -21,9 +23,7 @@ Cell = tuple[str, str]
 WriteCell = Callable[[str, str], str]
 """What the file contains for a cell, given what it contained before, and the new text."""
 
-_DELIMITERS = ",;\t|"
-_STATED_DELIMITER = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)  # in the first line, for Excel
-_SAMPLE = 50  # rows from which the delimiter is detected
+_LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _IDENTIFIER = re.compile(r"\S*\d\S*")
 """A single word with a digit, such as A-12."""
 _WORD_WITHOUT_SPACES = 6  # characters
@@ -35,9 +35,11 @@ _HEADER_CELL = re.compile(r"[^\W\d][\w.:-]*")
 def open_csv(file: DocumentFile) -> PassageDocument:
     """A table whose columns are separated by commas, semicolons, tabs or vertical bars, and perhaps in quotes."""
     characters = read_characters(file)
-    stated = _STATED_DELIMITER.match(characters.text)
-    start, text = (stated[0], characters.text[stated.end() :]) if stated else ("", characters.text)
-    delimiter = stated[1] if stated else _detect_delimiter(text, file.name)
+    first, *_ = _LINE_BREAK.split(characters.text, 1)
+    stated = stated_delimiter(first)
+    table = _LINE_BREAK.search(characters.text) if stated else None
+    start, text = (characters.text[: table.end()], characters.text[table.end() :]) if table else ("", characters.text)
+    delimiter = stated or _find_delimiter(text, file.name)
     rows = list(_read_rows(text, delimiter, _QUOTED, file.name))
     _check_widths(rows, delimiter, file.name)
     return PassageDocument([start, *_find_parts(rows, file, partial(_csv_cell, delimiter))], characters.encode)
@@ -76,30 +78,13 @@ def _read_rows(text: str, delimiter: str, quoted: str, name: str) -> Iterator[li
             row = []
 
 
-def _detect_delimiter(text: str, name: str) -> str:
-    """The delimiter that gives the first rows the same number of columns, if possible more than one.
-
-    Otherwise the delimiter that gives most rows the same width. A character that is usually followed by a space is
-    punctuation, and is not considered.
-    """
-    widths = {each: _first_widths(text, each, name) for each in _DELIMITERS}
-    same = {each: min(found) if min(found) == max(found) else 0 for each, found in widths.items()}
-    usual = {
-        each: _usual(found) if 2 * text.count(f"{each} ") < text.count(each) else 0 for each, found in widths.items()
-    }
-    return max(_DELIMITERS, key=lambda each: (max(same[each], usual[each]) > 1, same[each], usual[each]))
-
-
-def _first_widths(text: str, delimiter: str, name: str) -> list[int]:
-    """The numbers of columns of the first rows that are not blank."""
-    widths = []
+def _find_delimiter(text: str, name: str) -> str:
+    """What separates the columns; a character that is not in the text if there is a single column."""
     try:
-        for row in _read_rows("".join(text.splitlines(keepends=True)[:_SAMPLE]), delimiter, _QUOTED, name):
-            if any(cell for cell, _ in row):
-                widths.append(len(row))
-    except UserError:  # the sample may end inside quotation marks, or a row be damaged, which is reported later
-        pass
-    return widths or [0]
+        detected = detect_delimiter(_LINE_BREAK.split(text, SAMPLE)[:SAMPLE], True, name)
+    except UndeclaredError as error:
+        raise UserError(f"{error.problem}; write sep=, or sep=; in a line above the table") from None
+    return detected or next((each for each in DELIMITERS if each not in text), "\0")
 
 
 def _usual(widths: Sequence[int]) -> int:
@@ -161,7 +146,7 @@ def _choose_columns(names: Sequence[str], file: DocumentFile) -> set[int]:
 
 def _is_header(rows: Sequence[list[Cell]]) -> bool:
     """Whether the first row consists of single words, unlike the texts below it: programs need it unchanged."""
-    names, *others = [[_unquoted(cell) for cell, _ in row] for row in rows[:_SAMPLE]]
+    names, *others = [[_unquoted(cell) for cell, _ in row] for row in rows[:SAMPLE]]
     texts = [list(filter(is_translatable, column)) for column in zip(*others, strict=False)]
     has_sentences = any(2 * sum(map(_has_words, column)) >= len(column) > 0 for column in texts)
     are_names = all(_HEADER_CELL.fullmatch(name) and not _has_words(name) for name in names)

@@ -19,10 +19,10 @@ from dragoman.engines.nearest_neighbors.index import INDEX_FILE, TOKENS_FILE, Ne
 from dragoman.engines.scoring import target_states
 from dragoman.errors import UserError
 from dragoman.kernels import accelerated
-from dragoman.system.build_cache import BuildCache
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import temporary_directory
 from dragoman.system.progress import Meter, ProgressLine
+from dragoman.system.resumable import BuildCache, grouped
 from dragoman.text.masked_text import encode_pairs
 
 MAX_CONTEXTS = 20_000_000
@@ -98,8 +98,8 @@ def _encode(bundle: Bundle, corpus: CorpusPairs, line: ProgressLine) -> PairStor
     """
     longest = bundle.recipe.data.max_tokens
     found, contexts = dict[tuple[tuple[int, ...], tuple[int, ...]], None](), 0
-    iterator, meter = iter(corpus), Meter(line.update, "reading the corpus of decoding.neighbors")
-    while group := list(islice(iterator, GROUP)):
+    meter = Meter(line.update, "reading the corpus of decoding.neighbors")
+    for group in grouped(corpus, GROUP):
         known, sources, targets = len(found), [pair.source for pair in group], [pair.target for pair in group]
         for source, target in zip(*encode_pairs(bundle.source, bundle.target, sources, targets), strict=True):
             if 0 < len(source) <= longest and 0 < len(target) <= longest:

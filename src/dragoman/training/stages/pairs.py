@@ -21,10 +21,9 @@ from dragoman.doctor.input.source_language import OTHER_LANGUAGE
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
 from dragoman.synthesis.block import BlockMaker, PairBlock
 from dragoman.synthesis.write import Synthesized, write_synthetic
-from dragoman.system.build_cache import digest
 from dragoman.system.files import write_json
 from dragoman.system.progress import Meter, ProgressLine
-from dragoman.system.unfinished import delete_unfinished
+from dragoman.system.resumable import delete_unfinished, digest
 from dragoman.training.run.directory import read_made
 from dragoman.training.stages.teachers import RunTeachers
 from dragoman.training.stages.text import SIDES, file_pair

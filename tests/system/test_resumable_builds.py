@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.system.build_cache import ABOUT, BuildCache, Entry, digest
+from dragoman.system.resumable import ABOUT, BuildCache, Entry, digest
 
 IDENTITY = {"from": ["this", 1]}
 
@@ -129,7 +129,7 @@ def test_a_lock_waits_for_another_process(tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
-from dragoman.system.build_cache import BuildCache
+from dragoman.system.resumable import BuildCache
 with BuildCache(Path(sys.argv[1]), print).lock("this"):
     print("held", flush=True)
     sys.stdin.read()
