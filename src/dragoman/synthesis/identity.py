@@ -6,7 +6,7 @@ from typing import Any
 
 from dragoman import __version__
 from dragoman.bundle import Bundle
-from dragoman.engines.nearest_neighbors.build import neighbor_corpus
+from dragoman.engines.nearest_neighbors import neighbor_corpus
 from dragoman.settings import Decoding
 from dragoman.system.build_cache import digest
 from dragoman.translator import Translator

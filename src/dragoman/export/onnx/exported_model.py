@@ -9,8 +9,8 @@ import torch
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import pad
 from dragoman.engines.protocol import EngineRequest
-from dragoman.engines.step_engine import StepEngine
 from dragoman.engines.text_search import TextSearch
+from dragoman.engines.torch_engine import StepEngine
 from dragoman.export.onnx.decoder import OnnxDecoder
 from dragoman.export.protocol import OutputKind, Outputs
 from dragoman.settings import Decoding
@@ -30,7 +30,7 @@ class OnnxModel:
     def __init__(self, bundle: Bundle, graphs: Mapping[str, bytes], decoding: Decoding) -> None:
         self.decoding = decoding
         self._bundle, self._decoder = bundle, OnnxDecoder(graphs)
-        engine = StepEngine("onnx", self._decoder, EngineRequest(bundle, decoding), bundle.recipe.model.max_length)
+        engine = StepEngine("onnx", self._decoder, EngineRequest(bundle, decoding))
         self._search = TextSearch(bundle, engine, decoding)
 
     def outputs(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Outputs]:
