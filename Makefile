@@ -122,7 +122,7 @@ clean:
 
 # The packages that exports and engines need.
 .venv/extras: .venv/installed
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[ctranslate2,huggingface,onnx,argos,neighbors]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[huggingface,onnx,argos,neighbors]'
 	@touch $@
 
 # Training in these programs needs only a part of their dependencies, and all of them cannot be installed together.

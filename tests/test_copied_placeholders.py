@@ -147,12 +147,10 @@ def test_batches_and_their_order_do_not_matter(path: Path, settings: dict[str, A
     assert [str(made(text)) for text in TEXTS] == together
 
 
-@pytest.mark.parametrize("engine", ["cpu", "ctranslate2"])
 @pytest.mark.parametrize("settings", [{}, {"beam_size": 1}], ids=str)
-def test_engines_agree(path: Path, engine: str, settings: dict[str, Any]) -> None:
-    if engine == "ctranslate2":
-        pytest.importorskip("ctranslate2")
-    ours, theirs = (translator(path, name, **settings).stream(TEXTS) for name in ("torch", engine))
+def test_engines_agree(path: Path, settings: dict[str, Any]) -> None:
+    pytest.importorskip("ctranslate2")
+    ours, theirs = (translator(path, name, **settings).stream(TEXTS) for name in ("torch", "ctranslate2"))
     assert [(str(each), each.tokens, each.problems) for each in theirs] == [
         (str(each), each.tokens, each.problems) for each in ours
     ]
@@ -270,10 +268,11 @@ def test_translations_have_the_scores_of_the_search_that_found_them(run: Path) -
 def test_the_loss_is_that_of_masked_pairs(bundle: Bundle) -> None:
     """A long address that is copied has as small a loss as a short placeholder."""
     from dragoman.evaluation.teacher_forcing import score_teacher_forced
+    from dragoman.translator import Translator
 
-    losses = []
+    losses, translator = [], Translator(bundle)
     for span in ("%s", "https://example.org/a/very/long/address/that/no/text/contains?q=7zX"):
-        scores = score_teacher_forced(bundle, [f"Ein Hund {span}."], [f"A dog {span}."])
+        scores = score_teacher_forced(translator, [f"Ein Hund {span}."], [f"A dog {span}."])
         losses.append(scores.loss)
     assert max(losses) < 2 * min(losses) + 0.5
 

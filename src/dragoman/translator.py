@@ -12,7 +12,7 @@ from typing import Any, NoReturn, overload
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.engines import Engine, EngineRequest, open_engine
-from dragoman.engines.choose import open_with_ensemble
+from dragoman.engines.choose import Announce
 from dragoman.engines.direction import choose_direction
 from dragoman.engines.fuzzy_memory import FuzzyMemory, reads_matches
 from dragoman.engines.protocol import ComputeType
@@ -65,11 +65,23 @@ class Translator:
         self.bundle = bundle
         self.decoding = choose_decoding(bundle, decoding)
         self.device = choose_device(device)
-        if engine is None:
-            request = EngineRequest(bundle, self.decoding, self.device)
-            engine = open_with_ensemble(request, ensemble) if ensemble else open_engine(request)
-        self.engine = engine
-        self.text_search = TextSearch(bundle, engine, self.decoding)
+        self.engine = engine or open_engine(EngineRequest(bundle, self.decoding, self.device, ensemble=ensemble))
+        self.text_search = TextSearch(bundle, self.engine, self.decoding)
+
+    @classmethod
+    def open(cls, request: EngineRequest, engine: str | None = None, announce: Announce | None = None) -> Translator:
+        """The translator with the engine that a request chooses; `load`, the command line and the server use this.
+
+        Args:
+            request: The bundle, the settings of the search, the device, and what else decides about the engine.
+            engine: The engine's name; by default the first that supports the request.
+            announce: Receives the choice.
+
+        Raises:
+            UserError: No engine supports the request, or the engine cannot be opened.
+        """
+        opened = open_engine(request, engine, announce)
+        return cls(request.bundle, request.decoding, str(request.device), engine=opened)
 
     def __repr__(self) -> str:
         recipe, engine = self.bundle.recipe, self.engine.name
@@ -176,7 +188,7 @@ class Translator:
         """The translation of a text, and how the model found it.
 
         Raises:
-            UserError: The text contains nothing to translate, or the engine cannot record its search.
+            UserError: The text contains nothing to translate.
         """
         if not isinstance(text, str):
             raise UserError(f"cannot translate {text!r}: pass one string")
@@ -259,9 +271,9 @@ def load(
         path: A bundle, or a run directory that contains one.
         decoding: Settings of the search, instead of the bundle's: all of them, or some by name.
         device: Where to compute: 'cpu', 'cuda', …, or 'auto' for a GPU if there is one.
-        engine: 'ctranslate2' (which converts the bundle to its format on first use), 'cpu' or 'torch'; by default
-            'cpu' if it supports the bundle and the settings, otherwise 'torch'.
-        compute_type: As --compute-type. Unless it is 'auto', the engine is by default the first that supports it.
+        engine: 'ctranslate2' (which converts the bundle to its format on first use) or 'torch'; by default the first
+            that supports the bundle, the settings and the device.
+        compute_type: As --compute-type.
         token_scores: Whether tokens have log-probabilities; without, 'ctranslate2' is up to twice as fast.
         source_language, target_language: The direction, of a model with several languages.
         settings: Settings of the search by name.
@@ -272,6 +284,5 @@ def load(
     directory = find_bundle(path)
     bundle = choose_direction(Bundle.load(directory), source_language, target_language)
     chosen = choose_decoding(bundle, decoding, settings)
-    converted_to = None if engine is None and compute_type == "auto" else directory
-    request = EngineRequest(bundle, chosen, choose_device(device), converted_to, compute_type, token_scores)
-    return Translator(bundle, chosen, device, engine=open_engine(request, engine))
+    request = EngineRequest(bundle, chosen, choose_device(device), directory, compute_type, token_scores)
+    return Translator.open(request, engine)

@@ -64,7 +64,7 @@ def test_no_other_form_is_far_more_probable_than_the_chosen_one(translator: Tran
 
     def probability(*variants: TermPlace) -> float:
         texts = [each.prefix + each.rest for each in variants]
-        return max(score_references(translator.bundle, ["Hunde laufen."] * len(texts), texts))
+        return max(score_references(translator, ["Hunde laufen."] * len(texts), texts))
 
     assert chosen.form in forms(given)
     assert probability(chosen) >= probability(*place.variants(forms, 0)) - OTHER_FORM - SAME_KIND - OTHER_ARTICLE

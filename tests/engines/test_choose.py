@@ -11,17 +11,17 @@ import pytest
 import torch
 from random_bundles import make_bundle, sentences
 
+import dragoman
 from dragoman.bundle import Bundle
 from dragoman.engines import ENGINES, EngineRequest, choose, open_engine
+from dragoman.engines.scoring import TargetScores, score_targets
 from dragoman.errors import UserError
-from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.serving.models import ModelOptions, load_models
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:
     from conftest import Command
-
-needs_onednn = pytest.mark.skipif(not HAS_ONEDNN_LINEAR, reason="this processor has no AVX-512")
 
 
 @pytest.fixture(scope="module")
@@ -40,31 +40,43 @@ def test_the_order_of_preference_is_that_of_the_table(bundle: Bundle, tmp_path: 
     assert choose(request_for(bundle, tmp_path / "bundle")).name == next(iter(ENGINES)) == "ctranslate2"
 
 
-@needs_onednn
 def test_reasons_are_given_for_engines_that_are_rejected(bundle: Bundle, tmp_path: Path) -> None:
     bundle.save(tmp_path / "bundle")
     choice = choose(request_for(bundle, tmp_path / "bundle", decoding={"min_length": 3, "cache": False}))
     assert choice.name == "torch"
-    assert "decoding.min_length = 3" in choice.rejected["ctranslate2"]
-    assert choice.rejected["cpu"] == ["decoding.cache = false"]
+    assert choice.rejected["ctranslate2"] == ["decoding.cache = false", "decoding.min_length = 3"]
     assert str(choice).startswith("torch (ctranslate2 does not support ")
     assert choose(request_for(bundle)).rejected["ctranslate2"] == ["a bundle that is not on disk"]
 
 
-@needs_onednn
-@pytest.mark.parametrize("variant", ["torch's layers", "rotary, swiglu"])
-def test_only_our_model_has_prepacked_weights(variant: str) -> None:
-    name = choose(request_for(make_bundle(variant))).name
-    assert name == ("torch" if "torch" in variant else "cpu")
+def test_python_the_command_line_and_the_server_choose_the_same_engine(
+    bundle: Bundle, tmp_path: Path, command: Command
+) -> None:
+    pytest.importorskip("ctranslate2")
+    bundle.save(tmp_path / "bundle")
+    for settings in ({}, {"sampling": True}, {"min_length": 2}, {"no_repeat_ngram": 3}, {"beam_size": 1}):
+        loaded = dragoman.load(tmp_path / "bundle", settings, "cpu").engine.name
+        changes = [f"decoding.{key}={str(value).lower()}" for key, value in settings.items()]
+        (served,) = load_models([tmp_path / "bundle"], ModelOptions(device="cpu", overrides=changes)).models
+        options = [argument for change in changes for argument in ("--set", change)]
+        shown = command("translate", tmp_path / "bundle", "Ein Hund", "--verbose", "--device", "cpu", *options).error
+        assert f"dragoman: engine: {loaded}" in shown
+        assert served.words is not None
+        assert served.words._translator.engine.name == loaded
 
 
 def test_requested_engine_without_support_is_rejected(bundle: Bundle) -> None:
-    with pytest.raises(UserError, match=r"the engine cpu does not support decoding.cache = false"):
-        choose(request_for(bundle, decoding={"cache": False}), "cpu")
+    with pytest.raises(UserError, match="the engine torch does not support --compute-type int8"):
+        choose(request_for(bundle, compute_type="int8"), "torch")
     with pytest.raises(UserError, match=r"engine 'torhc': no such engine; choose from .*did you mean 'torch'"):
         choose(request_for(bundle), "torhc")
     with pytest.raises(UserError, match="no engine can translate with these settings:\n  ctranslate2 does not"):
         choose(request_for(bundle, compute_type="bfloat16", decoding={"min_length": 2}))
+
+
+def test_the_engine_of_earlier_versions_is_the_engine_torch(bundle: Bundle) -> None:
+    with pytest.warns(UserWarning, match="the engine cpu is a part of the engine torch now"):
+        assert choose(request_for(bundle), "cpu").name == "torch"
 
 
 def test_weights_have_half_precision_on_gpus_that_support_it(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,44 +90,48 @@ def test_weights_have_half_precision_on_gpus_that_support_it(bundle: Bundle, mon
     with pytest.raises(UserError, match="--compute-type bfloat16 on the device cpu"):
         choose(request_for(bundle, compute_type="bfloat16"), "torch")
     with pytest.raises(UserError, match="--compute-type bfloat16"):
-        choose(request_for(bundle, compute_type="bfloat16"), "cpu")
+        choose(request_for(bundle, compute_type="bfloat16"), "ctranslate2")
 
 
-def test_without_oneDNN_torch_translates(  # noqa: N802
-    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = [str(each) for each in Translator(bundle)(sentences())]
-    monkeypatch.setattr("dragoman.engines.cpu.engine.HAS_ONEDNN_LINEAR", False)
-    translator = Translator(bundle)
-    assert translator.engine.name == "torch"
-    assert [str(each) for each in translator(sentences())] == expected
-
-
-@needs_onednn
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("variant", ["pre-norm, tied", "post-norm, two vocabularies", "rotary, swiglu"])
-def test_engines_agree(variant: str, beam_size: int) -> None:
+def test_engines_agree(variant: str, beam_size: int, tmp_path: Path) -> None:
     bundle = make_bundle(variant)
+    bundle.save(tmp_path / "bundle")
     sources = [ids for ids in bundle.source.encode(sentences()) if ids]
     update = {"beam_size": beam_size, "n_best": beam_size, "max_length": 40}
-    expected: list[list[Hypothesis]] = []
-    for name, options in (("torch", {"cache": False}), ("torch", {}), ("cpu", {})):
-        found = open_engine(request_for(bundle, decoding=update | options), name).translate(sources)
-        expected = expected or found
-        assert [[each.tokens for each in best] for best in found] == [[e.tokens for e in best] for best in expected]
+    engines = [open_engine(request_for(bundle, decoding=update | each), "torch") for each in ({"cache": False}, {})]
+    request = request_for(bundle, tmp_path / "bundle", decoding=update)
+    engines += [open_engine(request)]
+    expected = engines[0].translate(sources)
+    for engine in engines[1:]:
+        found = engine.translate(sources)
+        assert [best[0].tokens for best in found] == [best[0].tokens for best in expected]
         for ours, theirs in zip(found, expected, strict=True):
-            for one, other in zip(ours, theirs, strict=True):
-                assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-4)
+            assert ours[0].log_probabilities == pytest.approx(theirs[0].log_probabilities, abs=1e-4)
 
 
-@needs_onednn
-def test_scores_of_given_translations_agree(bundle: Bundle) -> None:
+def test_every_engine_scores_given_translations_with_the_model(bundle: Bundle, tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    bundle.save(tmp_path / "bundle")
     sources = bundle.source.encode(sentences())
     targets = bundle.target.encode(["A dog runs.", ""] * (len(sources) // 2) + ["Two women."] * (len(sources) % 2))
-    one, other = (open_engine(request_for(bundle), name).score(sources, targets) for name in ("torch", "cpu"))
-    assert [len(each) for each in one] == [len(target) + 1 for target in targets]
-    for ours, theirs in zip(one, other, strict=True):
-        assert ours == pytest.approx(theirs, abs=1e-4)
+    engines = [open_engine(request_for(bundle, tmp_path / "bundle"), name) for name in ENGINES]
+    expected = score_targets([bundle.model], bundle, sources, targets)
+    assert [len(each.log_probabilities) for each in expected] == [len(target) + 1 for target in targets]
+    for engine in engines:
+        for ours, theirs in zip(engine.score(sources, targets), expected, strict=True):
+            assert ours.log_probabilities == pytest.approx(theirs.log_probabilities, abs=1e-4)
+            assert ours.predictions == theirs.predictions
+
+
+def test_an_engine_records_its_search_if_another_must_be_opened_for_it(bundle: Bundle, tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    bundle.save(tmp_path / "bundle")
+    by_name = {name: dragoman.load(tmp_path / "bundle", device="cpu", engine=name) for name in ENGINES}
+    ours, theirs = (each.explain("Ein Hund läuft.") for each in by_name.values())
+    assert ours.translation.text == theirs.translation.text
+    assert ours.steps == theirs.steps
 
 
 def test_scores_do_not_depend_on_how_many_tokens_are_scored_together(
@@ -126,7 +142,7 @@ def test_scores_do_not_depend_on_how_many_tokens_are_scored_together(
     together = engine.score(sources, targets)
     monkeypatch.setattr("dragoman.engines.scoring.LOGIT_ROWS", 7)
     for one, other in zip(engine.score(sources, targets), together, strict=True):
-        assert one == pytest.approx(other, abs=1e-5)
+        assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-5)
 
 
 def test_a_new_engine_is_one_module_and_one_line(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,8 +155,8 @@ def test_a_new_engine_is_one_module_and_one_line(bundle: Bundle, monkeypatch: py
             word = bundle.target.encode(["parrot"])[0]
             return [[Hypothesis(word, [0.0] * (len(word) + 1), 0.0)] for _ in sources]
 
-        def score(self, sources: Any, targets: Any) -> list[list[float]]:
-            return [[0.0] * (len(target) + 1) for target in targets]
+        def score(self, sources: Any, targets: Any) -> list[TargetScores]:
+            return [TargetScores([0.0] * (len(target) + 1), []) for target in targets]
 
     module: Any = ModuleType("parrot_engine")
     module.unsupported, module.open_engine = lambda request: [], lambda request: Parrot()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -28,7 +30,7 @@ pytest.importorskip("ctranslate2")
 
 from dragoman.engines import EngineRequest, open_engine
 from dragoman.engines.ctranslate2.convert import convert
-from dragoman.engines.ctranslate2.engine import CTranslate2Engine
+from dragoman.engines.ctranslate2.engine import CTranslate2Engine, import_error
 from dragoman.export.ctranslate2.exporter import write
 
 if TYPE_CHECKING:
@@ -180,10 +182,25 @@ def test_all_engines_print_the_same_json(saved: Path, command: Command) -> None:
 
 
 def test_without_ctranslate2_another_engine_translates(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.engines.ctranslate2.engine.find_spec", lambda name: None)
-    assert open_saved(saved).engine.name != "ctranslate2"
-    with pytest.raises(UserError, match=r"pip install '\.\[ctranslate2\]'"):
-        open_saved(saved, "ctranslate2")
+    import_error.cache_clear()
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)  # importing it raises ImportError
+    try:
+        with pytest.warns(UserWarning, match="torch translates, because ctranslate2, which is faster"):
+            assert open_saved(saved).engine.name == "torch"
+        with pytest.raises(UserError, match=r"its package cannot be imported .*ctranslate2"):
+            open_saved(saved, "ctranslate2")
+    finally:
+        import_error.cache_clear()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_there_is_a_worker_for_each_thread(threads: int, saved: Path) -> None:
+    """Such as in an actor of Ray with one core, for which Ray sets OMP_NUM_THREADS."""
+    translator = "dragoman.load(sys.argv[1], device='cpu').engine._workers.translator"
+    program = f"import sys, dragoman; print({translator}.num_translators)"
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    command = [sys.executable, "-c", program, str(saved)]
+    assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == f"{threads}\n"
 
 
 def test_int8_must_be_asked_for(saved: Path, command: Command) -> None:
@@ -305,7 +322,7 @@ def test_where_nothing_can_be_written_another_engine_translates(saved: Path, mon
 def test_a_full_disk_is_reported(saved: Path, small_disk: SmallDisk) -> None:
     small_disk.resize(16 + sum(file.stat().st_size for file in saved.iterdir()) // 1000)
     shutil.copytree(saved, small_disk.path / "bundle")
-    with pytest.raises(UserError, match=r"could not be saved: .*; the engines cpu and torch need no converted"):
+    with pytest.raises(UserError, match=r"could not be saved: .*; the engine torch needs no converted"):
         open_saved(small_disk.path / "bundle")
 
 

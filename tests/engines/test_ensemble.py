@@ -8,8 +8,8 @@ from random_bundles import make_bundle, sentences
 from tiny_models import padded_source, random_ids, tiny_model
 from torch import Tensor
 
-from dragoman.engines.ensemble import EnsembleDecoder
-from dragoman.engines.torch.prefix import PrefixDecoder
+from dragoman.engines.decoders import EnsembleDecoder, PrefixDecoder
+from dragoman.errors import UserError
 from dragoman.evaluation.scoring import score
 from dragoman.model.transformer import Transformer
 from dragoman.translator import Translator
@@ -61,6 +61,11 @@ def test_scores_are_the_mean_of_the_members_probabilities() -> None:
     for one, other, both in zip(*members, together, strict=True):
         expected = (torch.tensor(one.log_probabilities).exp() + torch.tensor(other.log_probabilities).exp()) / 2
         assert both.log_probabilities == pytest.approx(expected.log().tolist(), abs=1e-4)
+
+
+def test_members_with_other_tokenizers_are_refused() -> None:
+    with pytest.raises(UserError, match="have different tokenizers, so they cannot form an ensemble"):
+        Translator(make_bundle(), ensemble=[make_bundle("words")])
 
 
 def test_the_shortest_member_limits_sources_and_translations() -> None:

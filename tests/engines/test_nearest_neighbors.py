@@ -16,11 +16,9 @@ import dragoman
 from dragoman.bundle import Bundle
 from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.engines import EngineRequest, choose
-from dragoman.engines.nearest_neighbors.build import open_index
-from dragoman.engines.nearest_neighbors.index import NEIGHBORS, RANGE, TEMPERATURE, NeighborIndex
+from dragoman.engines.nearest_neighbors import NEIGHBORS, RANGE, TEMPERATURE, NeighborIndex, open_index
 from dragoman.engines.scoring import target_states
 from dragoman.errors import UserError
-from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 from dragoman.text.masked_text import reserved_ids
 from dragoman.training.run.run import train
 
@@ -103,11 +101,8 @@ def test_the_index_contains_what_the_decoder_computes(translator: dragoman.Trans
     assert torch.equal(index.tokens[found[:, 0]], tokens)
 
 
-@pytest.mark.parametrize(
-    "engine", ["torch", pytest.param("cpu", marks=pytest.mark.skipif(not HAS_ONEDNN_LINEAR, reason="no AVX-512"))]
-)
-def test_a_corpus_decides_translations_without_training(engine: str, finished_run: Path, wrong: str) -> None:
-    translator = dragoman.load(finished_run, engine=engine, neighbors=wrong, neighbor_weight=0.99, beam_size=1)
+def test_a_corpus_decides_translations_without_training(finished_run: Path, wrong: str) -> None:
+    translator = dragoman.load(finished_run, neighbors=wrong, neighbor_weight=0.99, beam_size=1)
     assert [each.text for each in translator(source for source, _ in PAIRS)] == [target for _, target in PAIRS]
     assert translator(PAIRS[0][0]).text == PAIRS[0][1]
 
@@ -168,7 +163,7 @@ def test_an_index_is_built_once_for_the_text(
     open_index(bundle, wrong)
     built = sorted((tmp_path / "cache").glob("dragoman/neighbors/index-*"))
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.engines.nearest_neighbors.build._build", None)
+        patch.setattr("dragoman.engines.nearest_neighbors._build", None)
         open_index(bundle, wrong)
     Path(wrong).write_text("Ein Hund läuft.\tAnother text\n", "utf-8")
     assert len(open_index(bundle, wrong).tokens) < 12
@@ -213,13 +208,13 @@ def test_damaged_weights_are_refused(wrong: str) -> None:
 
 
 def test_large_corpora_are_refused(finished_run: Path, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.engines.nearest_neighbors.build.MAX_CONTEXTS", 10)
+    monkeypatch.setattr("dragoman.engines.nearest_neighbors.MAX_CONTEXTS", 10)
     with pytest.raises(UserError, match="more than 10 target tokens; choose a smaller corpus"):
         dragoman.load(finished_run, neighbors=wrong)
 
 
 def test_the_package_is_named_if_it_is_missing(finished_run: Path, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.engines.nearest_neighbors.build.find_spec", lambda name: None)
+    monkeypatch.setattr("dragoman.engines.nearest_neighbors.find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"decoding\.neighbors needs the package faiss: pip install '\.\[neighbors\]'"):
         dragoman.load(finished_run, neighbors=wrong)
 

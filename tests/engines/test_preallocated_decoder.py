@@ -9,7 +9,7 @@ import torch
 from steps import Steps, check_steps
 from tiny_models import SIZE, VARIANTS, padded_source, random_ids, tiny_model
 
-from dragoman.engines.torch.preallocated import SPARE_POSITIONS, PreallocatedDecoder
+from dragoman.engines.decoders import SPARE_POSITIONS, PreallocatedDecoder
 from dragoman.kernels import accelerate, accelerated
 from dragoman.model.transformer import Transformer
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
-import torch
 
-from dragoman.engines import step_engine
-from dragoman.engines.step_engine import StepEngine
+from dragoman.engines import EngineRequest, torch_engine
+from dragoman.engines.torch_engine import StepEngine
 from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.kernels import accelerated
 from dragoman.model.transformer import Transformer
@@ -20,18 +20,17 @@ def test_scores_are_those_of_the_model_which_is_copied_once(
 ) -> None:
     copied: list[Transformer] = []
 
-    def count(model: Transformer, device: torch.device) -> Transformer:
+    def count(model: Transformer, *others: Any) -> Transformer:
         copied.append(model)
-        return accelerated(model, device)
+        return accelerated(model, *others)
 
-    monkeypatch.setattr(step_engine, "accelerated", count)
-    assert isinstance(translator.engine, StepEngine)
-    request, decoder = translator.engine.request, translator.engine.decoder
-    engine = StepEngine("counted", decoder, request, request.max_length)
+    monkeypatch.setattr(torch_engine, "accelerated", count)
+    engine = StepEngine("counted", translator.bundle.model, EngineRequest(translator.bundle, translator.decoding))
     search, texts = replace(translator.text_search, engine=engine), ["A dog runs.", "Two dogs run.", "A woman"]
     sources = search.encode(["Ein Hund läuft."] * len(texts))
     together = search.score(sources, texts)
-    assert together == pytest.approx(score_references(translator.bundle, ["Ein Hund läuft."] * len(texts), texts))
+    other = Translator(translator.bundle)
+    assert together == pytest.approx(score_references(other, ["Ein Hund läuft."] * len(texts), texts))
     one_by_one = [search.score([source], [text])[0] for source, text in zip(sources, texts, strict=True)]
     assert one_by_one == pytest.approx(together)
-    assert copied == [translator.bundle.model]
+    assert copied == [translator.bundle.model] * 2, "once for each engine"

@@ -29,7 +29,7 @@ def test_report_has_the_scores_of_the_translations(translator: Translator, sides
 
 def test_report_has_the_teacher_forced_scores(translator: Translator, sides: tuple[list[str], list[str]]) -> None:
     report, _ = evaluate(translator, *sides)
-    scores = score_teacher_forced(translator.bundle, *sides)
+    scores = score_teacher_forced(translator, *sides)
     assert report.loss == pytest.approx(scores.loss, abs=6e-6)
     assert report.perplexity == pytest.approx(math.exp(scores.loss), rel=1e-4)
     assert report.token_accuracy == pytest.approx(scores.accuracy, abs=6e-6)

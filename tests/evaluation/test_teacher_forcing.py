@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from dragoman.bundle import Bundle
 from dragoman.engines import scoring
 from dragoman.engines.scoring import TargetScores
+from dragoman.engines.torch_engine import StepEngine
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
 from dragoman.settings import Decoding
 from dragoman.translator import Translator
@@ -26,10 +27,11 @@ def sides(corpus: Path) -> tuple[list[str], list[str]]:
     return source, target
 
 
-def with_bleu(bundle: Bundle) -> Bundle:
-    """The bundle with a recipe that enables teacher-forced BLEU."""
+def with_bleu(translator: Translator) -> Translator:
+    """The translator with a recipe that enables teacher-forced BLEU."""
+    bundle = translator.bundle
     training = bundle.recipe.training.model_copy(update={"teacher_forced_bleu": True})
-    return replace(bundle, recipe=bundle.recipe.model_copy(update={"training": training}))
+    return Translator(replace(bundle, recipe=bundle.recipe.model_copy(update={"training": training})))
 
 
 @torch.inference_mode()
@@ -46,7 +48,7 @@ def test_loss_is_the_mean_over_reference_tokens(translator: Translator, sides: t
         wanted = torch.tensor([*target, bundle.target.vocabulary.eos])
         total += float(F.cross_entropy(next_token_logits(bundle, source, target), wanted, reduction="sum"))
         tokens += len(wanted)
-    assert score_teacher_forced(bundle, *sides).loss == pytest.approx(total / tokens, abs=2e-5)
+    assert score_teacher_forced(translator, *sides).loss == pytest.approx(total / tokens, abs=2e-5)
 
 
 def test_bleu_is_that_of_the_most_probable_next_tokens(
@@ -64,8 +66,8 @@ def test_bleu_is_that_of_the_most_probable_next_tokens(
         wanted.append(" ".join(vocabulary.tokens[index] for index in target))
     expected = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(predicted, [wanted]).score
     assert 5 < expected < 95
-    assert score_teacher_forced(with_bleu(bundle), sides[0], references).bleu == pytest.approx(expected, abs=1e-3)
-    assert score_teacher_forced(bundle, sides[0], references).bleu is None
+    assert score_teacher_forced(with_bleu(translator), sides[0], references).bleu == pytest.approx(expected, abs=1e-3)
+    assert score_teacher_forced(translator, sides[0], references).bleu is None
 
 
 def test_accuracy_counts_the_tokens_that_are_the_most_probable_ones(
@@ -77,7 +79,7 @@ def test_accuracy_counts_the_tokens_that_are_the_most_probable_ones(
         correct += int((next_token_logits(bundle, source, target).argmax(dim=-1) == wanted).sum())
         tokens += len(wanted)
     assert 0.05 < correct / tokens < 0.95
-    assert score_teacher_forced(bundle, *sides).accuracy == pytest.approx(correct / tokens, abs=1e-9)
+    assert score_teacher_forced(translator, *sides).accuracy == pytest.approx(correct / tokens, abs=1e-9)
 
 
 def test_a_model_that_repeats_its_input_has_a_high_bleu_and_no_accuracy(
@@ -85,12 +87,12 @@ def test_a_model_that_repeats_its_input_has_a_high_bleu_and_no_accuracy(
 ) -> None:
     """As with tied embeddings before training: the last token read is the most probable next one."""
 
-    def repeat(model: object, bundle: Bundle, sources: list[list[int]], targets: list[list[int]]) -> list[TargetScores]:
-        inputs = [[bundle.target.vocabulary.bos, *ids] for ids in targets]
+    def repeat(self: StepEngine, sources: list[list[int]], targets: list[list[int]]) -> list[TargetScores]:
+        inputs = [[translator.bundle.target.vocabulary.bos, *ids] for ids in targets]
         return [TargetScores([-1.0] * len(ids), ids) for ids in inputs]
 
-    monkeypatch.setattr("dragoman.evaluation.teacher_forcing.score_targets", repeat)
-    scores = score_teacher_forced(with_bleu(translator.bundle), *sides)
+    monkeypatch.setattr(StepEngine, "score", repeat)
+    scores = score_teacher_forced(with_bleu(translator), *sides)
     assert scores.bleu is not None
     assert scores.bleu > 50
     assert scores.accuracy < 0.05
@@ -102,7 +104,7 @@ def test_scores_depend_on_neither_batching_nor_order(
     scores = []
     for step, batch_tokens in ((1, 4096), (-1, 100), (1, 1)):
         monkeypatch.setattr(scoring, "BATCH_TOKENS", batch_tokens)
-        scores.append(score_teacher_forced(with_bleu(translator.bundle), sides[0][::step], sides[1][::step]))
+        scores.append(score_teacher_forced(with_bleu(translator), sides[0][::step], sides[1][::step]))
     assert [each.loss for each in scores] == pytest.approx([scores[0].loss] * 3, rel=1e-5)
     assert [each.bleu for each in scores] == pytest.approx([scores[0].bleu] * 3, abs=1e-3)
 
@@ -114,11 +116,11 @@ def test_long_texts_are_truncated_to_the_limit_of_the_model(translator: Translat
     assert min(len(source), len(target)) > limit
     wanted = torch.tensor([*target[:limit], bundle.target.vocabulary.eos])
     expected = float(F.cross_entropy(next_token_logits(bundle, source[:limit], target[:limit]), wanted))
-    assert score_teacher_forced(bundle, ["dog " * 500], ["dog " * 500]).loss == pytest.approx(expected, rel=1e-5)
+    assert score_teacher_forced(translator, ["dog " * 500], ["dog " * 500]).loss == pytest.approx(expected, rel=1e-5)
 
 
 def test_no_pairs_have_no_loss(translator: Translator) -> None:
-    scores = score_teacher_forced(with_bleu(translator.bundle), [], [])
+    scores = score_teacher_forced(with_bleu(translator), [], [])
     assert math.isnan(scores.loss)
     assert scores.accuracy == 0
     assert scores.bleu is None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dragoman.engines import EngineRequest, open_engine
-from dragoman.engines.step_engine import StepEngine
+from dragoman.engines.torch_engine import StepEngine
 from dragoman.errors import UserError
 from dragoman.explanation.attention_map import AttentionMap
 from dragoman.explanation.capture import KINDS, AttentionKind, capture

@@ -10,7 +10,7 @@ import torch
 from tiny_models import PAD, TINY, VARIANTS, padded_source, random_ids, tiny_model
 from torch import Tensor
 
-from dragoman.engines.torch.prefix import PrefixDecoder
+from dragoman.engines.decoders import PrefixDecoder
 from dragoman.explanation.capture import KINDS, Recording, capture
 from dragoman.model.transformer import Transformer
 

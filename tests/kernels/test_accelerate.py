@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from dragoman.kernels import KERNELS, accelerate, accelerated, linear
 from dragoman.kernels.dropout import ByteDropout
 from dragoman.kernels.linear import OneDNNLinear, UnslicedLinear
+from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
+from dragoman.kernels.prepacked_linear import PrepackedLinear
 from dragoman.kernels.unpadded_attention import UnpaddedAttention
 from dragoman.kernels.varlen_attention import FusedVarlenAttention, VarlenAttention
 from dragoman.model.transformer import Transformer
@@ -60,11 +62,14 @@ def test_nothing_is_drawn_at_random() -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_each_kernel_can_be_left_out() -> None:
-    kinds = {"attention": VarlenAttention, "linear": OneDNNLinear, "dropout": ByteDropout}
-    assert kinds.keys() == KERNELS.keys()
+@pytest.mark.parametrize("training", [True, False])
+def test_each_kernel_can_be_left_out(training: bool) -> None:
+    """In evaluation mode, prepacked weights replace the linear maps of training."""
+    kinds: dict[str, type] = {"attention": VarlenAttention, "dropout": ByteDropout}
+    kinds |= {"linear": OneDNNLinear} if training or not HAS_ONEDNN_LINEAR else {"prepacked": PrepackedLinear}
+    assert KERNELS.keys() == kinds.keys() | {"linear", "prepacked"}
     for left_out, kind in kinds.items():
-        model = tiny_model()
+        model = tiny_model().train(training)
         accelerate(model, KERNELS.keys() - {left_out})
         used = {type(module) for module in model.modules()}
         assert kind not in used
@@ -105,7 +110,7 @@ def test_the_setting_for_attention_is_respected() -> None:
 
 
 def test_modules_in_several_places_are_replaced_by_one() -> None:
-    model: Any = tiny_model(**TORCH)
+    model: Any = tiny_model(**TORCH).train()
     accelerate(model)
     assert model.theirs.encoder.layers[0].linear1 is model.encoder[0].feed_forward.inner
     assert isinstance(model.encoder[0].feed_forward.inner, OneDNNLinear)

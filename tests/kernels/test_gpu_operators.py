@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dragoman.dataset.batch import Batch, UnpaddedPairs
-from dragoman.engines.torch.preallocated import PreallocatedCache, PreallocatedDecoder
+from dragoman.engines.decoders import PreallocatedCache, PreallocatedDecoder
 from dragoman.kernels import accelerate, unpadded_attention
 from dragoman.kernels.unpadded import UnpaddedBatch, unpadded_hidden
 from dragoman.model.build import build_model

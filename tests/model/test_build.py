@@ -8,7 +8,7 @@ import pytest
 import torch
 from tiny_models import PAD, SIZE, TINY, padded_source, random_ids
 
-from dragoman.engines.torch.prefix import PrefixDecoder
+from dragoman.engines.decoders import PrefixDecoder
 from dragoman.kernels.varlen import plain_hidden
 from dragoman.model.build import IMPLEMENTATIONS, build_model
 from dragoman.model.transformer import Transformer

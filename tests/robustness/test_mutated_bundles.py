@@ -18,7 +18,7 @@ from dragoman.bundle import WEIGHTS
 from dragoman.system.files import sha256
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
 
-ENGINES = ("torch", "cpu", "ctranslate2")
+ENGINES = ("torch", "ctranslate2")
 TEXTS = ["Ein Hund läuft über die Wiese.", ""]
 
 

@@ -15,7 +15,7 @@ import dragoman
 from dragoman.evaluation.scoring import score
 from dragoman.translator import Translator
 
-ENGINES = ("torch", "cpu", "ctranslate2")
+ENGINES = ("torch", "ctranslate2")
 TOKENIZERS = ("pre-norm, tied", "words", "unigram, silu", "split words")
 """Variants with different tokenizers."""
 RANGES = (

@@ -49,7 +49,18 @@ def serving(
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The address and the process of ``dragoman serve``."""
     port = free_port()
-    command = [sys.executable, "-m", "dragoman", "serve", str(bundle), "--port", str(port), "--engine", "cpu", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "dragoman",
+        "serve",
+        str(bundle),
+        "--port",
+        str(port),
+        "--engine",
+        "torch",
+        *options,
+    ]
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env=os.environ | {"XDG_DATA_HOME": str(state)}
     )

@@ -46,7 +46,7 @@ def inspect(
     from dragoman.explanation.page.render import render_page
 
     languages = (source_language, target_language)
-    options = EngineOptions(engine, device, verbose=verbose, trace=True, languages=languages)
+    options = EngineOptions(engine or "torch", device, verbose=verbose, languages=languages)
     messages = sys.stderr if output == DASH else sys.stdout
     with open_output(output) as page:  # first, so that a file that cannot be written is refused at once
         translator = open_translator(bundle, overrides, options)

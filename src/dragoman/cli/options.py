@@ -45,7 +45,7 @@ TargetLanguage = Annotated[
 EngineName = Annotated[
     str | None,
     typer.Option(
-        "--engine", metavar="ENGINE", help="ctranslate2, cpu or torch (default: the first that supports the settings)."
+        "--engine", metavar="ENGINE", help="ctranslate2 or torch (default: the first that supports the settings)."
     ),
 ]
 Device = Annotated[
@@ -63,8 +63,6 @@ class EngineOptions:
     compute_type: Literal["auto", "float32", "bfloat16", "int8"] = "auto"
     verbose: bool = False
     token_scores: bool = True
-    trace: bool = False
-    scoring: bool = False
     languages: tuple[str | None, str | None] = (None, None)
 
 
@@ -77,9 +75,9 @@ def open_translator(
         UserError: There is no bundle, or no engine can do what is asked.
     """
     from dragoman.bundle import Bundle, find_bundle
-    from dragoman.engines import EngineRequest, open_engine
-    from dragoman.engines.choose import Choice, open_with_ensemble
+    from dragoman.engines import Choice, EngineRequest
     from dragoman.engines.direction import choose_direction
+    from dragoman.system.cpu import default_threads
     from dragoman.system.device import choose_device
     from dragoman.system.memory import exempt_from_collection
     from dragoman.translator import Translator
@@ -93,24 +91,17 @@ def open_translator(
         path=directory,
         compute_type=options.compute_type,
         token_scores=options.token_scores,
-        trace=options.trace,
-        scoring=options.scoring,
-        in_ensemble=bool(ensemble),
+        ensemble=[choose_direction(Bundle.load(path), *options.languages) for path in ensemble],
+        threads=default_threads(),
     )
 
-    paths = iter([bundle, *ensemble])  # each is announced once, in this order
-
     def print_choice(choice: Choice) -> None:
-        print(f"dragoman: engine: {choice}, device: {request.device}, bundle: {next(paths)}", file=sys.stderr)
+        bundles = ", ".join(map(str, (bundle, *ensemble)))
+        print(f"dragoman: engine: {choice}, device: {request.device}, bundle: {bundles}", file=sys.stderr)
 
-    announce = print_choice if options.verbose else None
-    if ensemble:
-        others = [choose_direction(Bundle.load(path), *options.languages) for path in ensemble]
-        engine = open_with_ensemble(request, others, options.name, announce)
-    else:
-        engine = open_engine(request, options.name, announce)
+    translator = Translator.open(request, options.name, print_choice if options.verbose else None)
     exempt_from_collection()
-    return Translator(loaded, request.decoding, options.device, engine=engine)
+    return translator
 
 
 def decoding_of(recipe: Any, overrides: list[str]) -> Decoding:

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from dragoman.dataset.buckets import split_into_batches
-from dragoman.engines.protocol import EngineRequest, Ids
+from dragoman.engines.protocol import EngineRequest
+from dragoman.engines.scoring import Ids
 from dragoman.errors import UserError
 from dragoman.search.minimum_bayes_risk import sampling_settings
 

@@ -1,25 +1,24 @@
-"""Choosing and opening an engine."""
+"""Choosing and opening an engine: the same for Python, the command line and the server."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast, get_args
 
-from dragoman.bundle import Bundle
-from dragoman.engines.ensemble import check_tokenizers, open_ensemble
-from dragoman.engines.protocol import ComputeType, Engine, EngineRequest
-from dragoman.engines.step_engine import StepEngine
+from dragoman.engines.protocol import NOT_IMPORTED, ComputeType, Engine, EngineRequest
 from dragoman.errors import UserError, nearest
-from dragoman.kernels.operators import HAS_INT8_MATMUL
 
 ENGINES = {
     "ctranslate2": "dragoman.engines.ctranslate2.engine",
-    "cpu": "dragoman.engines.cpu.engine",
-    "torch": "dragoman.engines.torch.engine",
+    "torch": "dragoman.engines.torch_engine",
 }
 """Engines in order of preference, with the module that has `unsupported(request)` and `open_engine(request)`."""
+
+FORMER = {"cpu": "torch"}
+"""Names of engines of earlier versions, with the engine that does their work now."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Choice:
 
 
 Announce = Callable[[Choice], None]
-"""Receives each choice that is made, for `--verbose`."""
+"""Receives the choice that is made, for `--verbose`."""
 
 
 def choose(request: EngineRequest, name: str | None = None) -> Choice:
@@ -44,6 +43,9 @@ def choose(request: EngineRequest, name: str | None = None) -> Choice:
     Raises:
         UserError: There is no such engine or data type, or the engine does not support the request.
     """
+    if name in FORMER:
+        warnings.warn(f"the engine {name} is a part of the engine {FORMER[name]} now, which is used", stacklevel=2)
+        name = FORMER[name]
     if name is not None and (not isinstance(name, str) or name not in ENGINES):
         hint = nearest(str(name), ENGINES)
         raise UserError(f"engine {str(name)!r}: no such engine; choose from {', '.join(ENGINES)}{hint}")
@@ -53,21 +55,13 @@ def choose(request: EngineRequest, name: str | None = None) -> Choice:
     for candidate in ENGINES if name is None else (name,):
         reasons = _module(candidate).unsupported(request)
         if not reasons:
+            for other, why in rejected.items():
+                if why[0].startswith(NOT_IMPORTED):
+                    message = f"{candidate} translates, because {other}, which is faster, does not support {why[0]}"
+                    warnings.warn(message, stacklevel=2)
             return Choice(candidate, rejected)
         rejected[candidate] = reasons
     raise UserError("\n  ".join(_refusal(rejected)))
-
-
-def computes_in_int8(request: EngineRequest, others: Sequence[Bundle] = ()) -> bool:
-    """Whether an engine computes in int8 on the CPU for a request that asks for it, alone or in an ensemble."""
-    if request.device.type != "cpu":
-        return False
-    requests = [request.for_member(bundle) for bundle in (request.bundle, *others)] if others else [request]
-    try:
-        names = {choose(each).name for each in requests}
-    except UserError:  # no engine supports it
-        return False
-    return "cpu" not in names or HAS_INT8_MATMUL  # without, the engine cpu computes in float32
 
 
 def open_engine(request: EngineRequest, name: str | None = None, announce: Announce | None = None) -> Engine:
@@ -80,23 +74,6 @@ def open_engine(request: EngineRequest, name: str | None = None, announce: Annou
     if announce is not None:
         announce(choice)
     return cast(Engine, _module(choice.name).open_engine(request))
-
-
-def open_with_ensemble(
-    request: EngineRequest, others: Sequence[Bundle], name: str | None = None, announce: Announce | None = None
-) -> Engine:
-    """Open an engine that averages the predictions of a bundle and of other bundles; each has its own choice.
-
-    Raises:
-        UserError: Their tokenizers differ, or no engine can translate with an ensemble.
-    """
-    check_tokenizers(request.bundle, others)
-    members = []
-    for bundle in (request.bundle, *others):
-        member = open_engine(request.for_member(bundle), name, announce)
-        assert isinstance(member, StepEngine), "engines that need a bundle on disk are refused"
-        members.append(member)
-    return open_ensemble(request, members)
 
 
 def _module(name: str) -> Any:

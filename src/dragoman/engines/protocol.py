@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
 import torch
 
 from dragoman.bundle import Bundle
+from dragoman.engines.scoring import Ids, TargetScores
 from dragoman.model.transformer import Transformer
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
 from dragoman.system.device import compute_dtype
 
-Ids = Sequence[int]
-"""The token ids of a sentence, without bos and eos."""
-
 Copies = Mapping[int, int]
 """The ids of reserved tokens in the target vocabulary, and how often a translation must contain each."""
 
 ComputeType = Literal["auto", "float32", "bfloat16", "int8"]
 """Data types of an engine's weights; auto is bfloat16 on a GPU that supports it, otherwise float32."""
+
+NOT_IMPORTED = "this environment, because its package cannot be imported"
+"""How a reason against an engine begins; if another engine translates because of it, a warning says so."""
 
 
 class Engine(Protocol):
@@ -46,7 +47,10 @@ class Engine(Protocol):
 
     @property
     def model(self) -> Transformer:
-        """The bundle's model in evaluation mode, not in half precision, on the engine's device; shared by threads."""
+        """The bundle's model in evaluation mode, not in half precision, on the engine's device; shared by threads.
+
+        Of an ensemble, the model of the first bundle.
+        """
         ...
 
     def translate(
@@ -63,14 +67,18 @@ class Engine(Protocol):
             prefixes: Ids that each translation must begin with.
             trace: Records the beam search.
             copies: Reserved tokens that the translations of each sentence must contain; they contain no others.
-
-        Raises:
-            UserError: The engine cannot record its search.
         """
         ...
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        """Log-probabilities of the tokens of each given target, and of its end."""
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[TargetScores]:
+        """The probabilities of given translations, in float32, each token given the tokens before it.
+
+        Unknown words have the probability of unk. Every engine computes this by `score_targets`.
+
+        Args:
+            sources: Ids of each source, at most max_length - 1.
+            targets: Ids of the target of each source, at most max_length - 1.
+        """
         ...
 
 
@@ -82,12 +90,11 @@ class EngineRequest:
         bundle: The translator.
         decoding: Settings of the search.
         device: Where to compute.
-        path: The bundle's directory, if it was read from disk.
+        path: The bundle's directory, if it was read from disk and has the same weights.
         compute_type: Data type of the engine's weights and matrix products, see `weight_type`.
         token_scores: Whether hypotheses need log-probabilities of their tokens.
-        trace: Whether the beam search must be recorded.
-        scoring: Whether given translations must be scored.
-        in_ensemble: Whether the bundle is a member of an ensemble.
+        ensemble: More bundles with the same tokenizers; the predictions of all models are averaged.
+        threads: How many threads an engine with its own threads has; by default as many as torch.
     """
 
     bundle: Bundle
@@ -96,9 +103,8 @@ class EngineRequest:
     path: Path | None = None
     compute_type: ComputeType = "auto"
     token_scores: bool = True
-    trace: bool = False
-    scoring: bool = False
-    in_ensemble: bool = False
+    ensemble: Sequence[Bundle] = ()
+    threads: int | None = None
 
     @property
     def max_length(self) -> int:
@@ -112,7 +118,3 @@ class EngineRequest:
             return self.compute_type
         half = self.device.type == "cuda" and compute_dtype("auto", self.device) == torch.bfloat16
         return "bfloat16" if half else "float32"
-
-    def for_member(self, bundle: Bundle) -> EngineRequest:
-        """The same request for a member of an ensemble."""
-        return replace(self, bundle=bundle, in_ensemble=True)

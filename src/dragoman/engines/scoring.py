@@ -15,9 +15,11 @@ from dragoman.bundle import Bundle
 from dragoman.dataset.batch import make_batch
 from dragoman.dataset.buckets import split_into_batches
 from dragoman.dataset.token_store import IdStore, PairStore
-from dragoman.engines.protocol import Ids
 from dragoman.model.transformer import Transformer
-from dragoman.search.log_probabilities import log_probabilities
+from dragoman.search.log_probabilities import log_probabilities, mean_log_probabilities
+
+Ids = Sequence[int]
+"""The token ids of a sentence, without bos and eos."""
 
 BATCH_TOKENS = 4096
 """Maximum number of source tokens and of target tokens in a batch, padding included."""
@@ -74,28 +76,32 @@ def target_states(
 
 @torch.inference_mode()
 def score_targets(
-    model: Transformer, bundle: Bundle, sources: Sequence[Ids], targets: Sequence[Ids]
+    models: Sequence[Transformer], bundle: Bundle, sources: Sequence[Ids], targets: Sequence[Ids]
 ) -> list[TargetScores]:
     """Score each target; unknown words have the probability of unk.
 
     Args:
-        model: The model.
-        bundle: Its vocabularies.
+        models: The model, or the models of an ensemble, whose probabilities are averaged.
+        bundle: Their vocabularies.
         sources: Ids of each source, no longer than the model's limit.
         targets: Ids of the target of each source.
     """
     pairs = PairStore(IdStore.of(map(list, sources)), IdStore.of(map(list, targets)))
     scores: dict[int, TargetScores] = {}
-    for batch in target_states(model, bundle, pairs, np.arange(len(pairs))):
-        scores.update(zip(batch.indices, _score_batch(model, batch), strict=True))
+    states = [target_states(model, bundle, pairs, np.arange(len(pairs))) for model in models]
+    for batches in zip(*states, strict=True):  # the same batch by each model
+        scores.update(zip(batches[0].indices, _score_batch(models, batches), strict=True))
     return [scores[index] for index in range(len(sources))]
 
 
-def _score_batch(model: Transformer, batch: TargetStates) -> Iterator[TargetScores]:
+def _score_batch(models: Sequence[Transformer], batches: Sequence[TargetStates]) -> Iterator[TargetScores]:
     values, predictions = [], []
-    for some, ids in zip(*(torch.split(each, LOGIT_ROWS) for each in (batch.states, batch.tokens)), strict=True):
-        logits = model.output(some).float()  # (rows, vocabulary)
+    parts = [torch.split(batch.states, LOGIT_ROWS) for batch in batches]
+    for ids, *states in zip(torch.split(batches[0].tokens, LOGIT_ROWS), *parts, strict=True):
+        each = [model.output(some).float() for model, some in zip(models, states, strict=True)]
+        logits = each[0] if len(each) == 1 else mean_log_probabilities(each)  # (rows, vocabulary)
         values.append(log_probabilities(logits, ids[:, None])[:, 0])
         predictions.append(logits.argmax(dim=-1))
-    sentences = zip(*(torch.split(torch.cat(each), batch.lengths) for each in (values, predictions)), strict=True)
-    return (TargetScores(one.tolist(), predictions.tolist()) for one, predictions in sentences)
+    lengths = batches[0].lengths
+    sentences = zip(*(torch.split(torch.cat(found), lengths) for found in (values, predictions)), strict=True)
+    return (TargetScores(one.tolist(), predicted.tolist()) for one, predicted in sentences)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from dragoman.bundle import Bundle
 from dragoman.engines.fuzzy_memory import FuzzyMemory
-from dragoman.engines.protocol import Copies, Engine, Ids
-from dragoman.engines.scoring import score_targets
+from dragoman.engines.protocol import Copies, Engine
+from dragoman.engines.scoring import Ids
 from dragoman.errors import UserError, shortened
 from dragoman.search.hypothesis import Hypothesis, length_penalty
 from dragoman.search.minimum_bayes_risk import by_expected_chrf
@@ -112,12 +112,11 @@ class TextSearch:
     def score(self, sources: Sequence[SourceText], targets: Sequence[str]) -> list[float]:
         """The log-probability of each translation, given its source, in nats, eos included.
 
-        By the model of the bundle, whichever the engine. Tokens beyond the limit of the model are ignored.
+        Tokens beyond the limit of the model are ignored.
         """
         limit, ids = self.engine.max_length - 1, [source.with_context for source in sources]
         encoded = [each[:limit] for each in self.encode_targets(sources, targets)]
-        found = score_targets(self.engine.model, self.bundle, ids, encoded)
-        return [math.fsum(each.log_probabilities) for each in found]
+        return [math.fsum(each.log_probabilities) for each in self.engine.score(ids, encoded)]
 
     def search(
         self, sources: Sequence[SourceText], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None

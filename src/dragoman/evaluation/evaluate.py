@@ -63,7 +63,7 @@ def evaluate(
             stacklevel=2,
         )
     translations = list(map(str, translated))
-    forced = score_teacher_forced(translator.bundle_on_device, sources, references)
+    forced = score_teacher_forced(translator, sources, references)
     identical = sum(map(str.__eq__, translations, references))
     report = Report(
         sentences=len(translations),

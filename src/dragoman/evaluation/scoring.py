@@ -33,8 +33,8 @@ def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[
         sources = search.encode([source for source, _ in window])
         targets = search.encode_targets(sources, [target for _, target in window])
         scores = translator.engine.score([source.ids for source in sources], [ids[:limit] for ids in targets])
-        for (_, text), source, target, values in zip(window, sources, targets, scores, strict=True):
-            values = [0.0] * given + values[given:]  # as in a search
+        for (_, text), source, target, scored_target in zip(window, sources, targets, scores, strict=True):
+            values = [0.0] * given + scored_target.log_probabilities[given:]  # as in a search
             hypothesis = finished_hypothesis(target[:limit], values, translator.decoding.length_penalty)
             scored = search.translation(source, search.require_probabilities([hypothesis]))
             yield replace(scored, text=text, truncated=source.truncated or len(target) > limit)

@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dragoman.bundle import Bundle
-from dragoman.engines.protocol import Ids
-from dragoman.engines.scoring import score_targets
+from dragoman.engines.scoring import Ids
 from dragoman.evaluation.metrics import token_bleu
-from dragoman.kernels import accelerated
 from dragoman.text.masked_text import encode_pairs
 from dragoman.text.vocabulary import Vocabulary
+from dragoman.translator import Translator
 
 
 class TeacherForcedScores(NamedTuple):
@@ -31,19 +29,21 @@ class TeacherForcedScores(NamedTuple):
     bleu: float | None
 
 
-def score_teacher_forced(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) -> TeacherForcedScores:
+def score_teacher_forced(
+    translator: Translator, sources: Sequence[str], references: Sequence[str]
+) -> TeacherForcedScores:
     """Scores of a model on pairs; each side is truncated to the maximum length of the model.
 
     Placeholders and numbers are masked as in training. As text, they would become ever less probable to a model that
     never sees them, and its loss would rise although it improves.
 
     Args:
-        bundle: The model, its tokenizers and its recipe; see `Translator.bundle_on_device`.
+        translator: The model, its tokenizers and its recipe.
         sources: Source sentences.
         references: The reference translation of each.
     """
-    source, target = _encode(bundle, sources, references)
-    scores = score_targets(accelerated(bundle.model), bundle, source, target)
+    source, target = _encode(translator, sources, references)
+    scores, bundle = translator.engine.score(source, target), translator.bundle
     predicted, vocabulary = [each.predictions for each in scores], bundle.target.vocabulary
     tokens = sum(map(len, predicted))
     if not tokens:
@@ -57,15 +57,15 @@ def score_teacher_forced(bundle: Bundle, sources: Sequence[str], references: Seq
     return TeacherForcedScores(-total / tokens, correct / tokens, forced_bleu)
 
 
-def score_references(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) -> list[float]:
+def score_references(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> list[float]:
     """The log-probability in nats of each reference with its end, given its source; arguments as above."""
-    scores = score_targets(accelerated(bundle.model), bundle, *_encode(bundle, sources, references))
+    scores = translator.engine.score(*_encode(translator, sources, references))
     return [math.fsum(each.log_probabilities) for each in scores]
 
 
-def _encode(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) -> tuple[list[Ids], list[Ids]]:
+def _encode(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> tuple[list[Ids], list[Ids]]:
     """The ids of both sides, truncated to the maximum length of the model."""
-    limit = bundle.recipe.model.max_length - 1
+    bundle, limit = translator.bundle, translator.source_limit
     source, target = encode_pairs(bundle.source, bundle.target, sources, references)
     return [ids[:limit] for ids in source], [ids[:limit] for ids in target]
 

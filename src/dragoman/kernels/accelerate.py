@@ -11,6 +11,8 @@ from torch import nn
 
 from dragoman.kernels.dropout import ByteDropout
 from dragoman.kernels.linear import OneDNNLinear, UnslicedLinear
+from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
+from dragoman.kernels.prepacked_linear import PrepackedLinear
 from dragoman.kernels.unpadded_attention import UnpaddedAttention
 from dragoman.kernels.varlen_attention import FusedVarlenAttention, VarlenAttention
 from dragoman.model.attention import FusedAttention, ScaledDotProductAttention, StackedLinear
@@ -29,6 +31,14 @@ def _linear(module: nn.Module, device: str, attention: str) -> nn.Module | None:
     return UnslicedLinear(module) if device == "cuda" and type(module) is StackedLinear else None
 
 
+def _prepacked(module: nn.Module, device: str, attention: str) -> nn.Module | None:
+    linear = type(module) in (nn.Linear, StackedLinear, OneDNNLinear)
+    if module.training or device != "cpu" or not linear or not HAS_ONEDNN_LINEAR:
+        return None
+    assert isinstance(module, nn.Linear)
+    return PrepackedLinear(module)
+
+
 def _attention(module: nn.Module, device: str, attention: str) -> nn.Module | None:
     if type(module) not in (ScaledDotProductAttention, FusedAttention):
         return None
@@ -44,8 +54,16 @@ def _dropout(module: nn.Module, device: str, attention: str) -> nn.Module | None
     return ByteDropout(module.p) if device == "cpu" and type(module) is nn.Dropout else None
 
 
-KERNELS: dict[str, Replace] = {"attention": _attention, "linear": _linear, "dropout": _dropout}
-"""The kernels that replace modules, in order: attention comes before the dropout inside it."""
+KERNELS: dict[str, Replace] = {
+    "attention": _attention,
+    "linear": _linear,
+    "prepacked": _prepacked,
+    "dropout": _dropout,
+}
+"""The kernels that replace modules, in order: attention comes before the dropout inside it.
+
+Prepacked weights replace linear maps in evaluation mode only.
+"""
 
 
 def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS), device_type: str | None = None) -> None:
@@ -73,7 +91,10 @@ def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS), de
 
 
 def accelerated(
-    model: Transformer, device: torch.device | None = None, dtype: torch.dtype | None = None
+    model: Transformer,
+    device: torch.device | None = None,
+    dtype: torch.dtype | None = None,
+    kernels: Collection[str] = tuple(KERNELS),
 ) -> Transformer:
     """A copy of a model with faster modules, in evaluation mode, on a device; the model passed in does not change.
 
@@ -83,6 +104,7 @@ def accelerated(
         model: The model to copy.
         device: Device of the copy, by default the model's.
         dtype: Data type of the copy's parameters, by default the model's. Tables of positions stay in float32.
+        kernels: Which of `KERNELS` to use.
     """
     weight = model.target_embedding.weight
     device = device or weight.device
@@ -93,7 +115,7 @@ def accelerated(
     if dtype is not None and not same:
         for parameter in copied.parameters():
             parameter.data = parameter.data.to(dtype)
-    accelerate(copied)
+    accelerate(copied, kernels)
     return copied
 
 

@@ -1,7 +1,7 @@
 """Linear maps: in float32 on a CPU with oneDNN, which is faster than torch's default library.
 
 oneDNN compiles a kernel for each new shape, so it is not used for small matrices; for decoding see
-`dragoman.engines.cpu`.
+`dragoman.kernels.prepacked_linear`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,6 @@ HAS_ONEDNN_LINEAR = (
     torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     and torch.backends.cpu.get_cpu_capability() == "AVX512"
     and has_operator(torch.ops.mkldnn, "_linear_pointwise")
-    and has_operator(torch.ops.mkldnn._linear_pointwise, "binary")
     and has_operator(torch.ops.mkldnn, "_reorder_linear_weight")
 )
 """Whether oneDNN's linear operators exist, and are faster on this processor than torch's linear maps.
@@ -36,15 +35,6 @@ HAS_FAST_MKL = (
     and str(torch.cpu.get_capabilities().get("cpu_name")).startswith("Intel")
 )
 """Whether torch multiplies float32 matrices with MKL on a processor of Intel, where MKL uses AVX-512."""
-
-HAS_INT8_MATMUL = (
-    has_operator(torch.cpu, "_is_vnni_supported")
-    and torch.cpu._is_vnni_supported()
-    and has_operator(torch.ops.aten, "_int_mm")
-    and has_operator(torch.ops.onednn, "qlinear_prepack")
-    and has_operator(torch.ops.onednn, "qlinear_pointwise")
-)
-"""Whether torch has operators that multiply int8 matrices, and this processor has instructions for that (VNNI)."""
 
 HAS_SOFTMAX_BACKWARD = has_operator(torch.ops.aten, "_softmax_backward_data")
 

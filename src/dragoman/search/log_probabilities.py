@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -24,3 +27,9 @@ def log_probabilities(logits: Tensor, tokens: Tensor) -> Tensor:
         return logits.log_softmax(dim=-1).gather(1, tokens)
     chunks = zip(torch.split(logits, rows), torch.split(tokens, rows), strict=True)
     return torch.cat([chunk.log_softmax(dim=-1).gather(1, chosen) for chunk, chosen in chunks])
+
+
+def mean_log_probabilities(logits: Sequence[Tensor]) -> Tensor:
+    """The logarithms of mean probabilities, (rows, vocabulary), from the logits of several models, of that shape."""
+    logs = torch.stack([each.float().log_softmax(dim=-1) for each in logits])  # (models, rows, vocabulary)
+    return logs.logsumexp(dim=0) - math.log(len(logits))

@@ -14,7 +14,7 @@ from dragoman.documents.divided_segments import CountTokens
 from dragoman.documents.segment import TranslateSegments
 from dragoman.documents.sentences import WholeLines
 from dragoman.documents.translate import TextTranslator
-from dragoman.engines import EngineRequest, open_engine
+from dragoman.engines import EngineRequest
 from dragoman.engines.direction import choose_direction, languages_of
 from dragoman.engines.protocol import ComputeType
 from dragoman.errors import UserError
@@ -110,6 +110,7 @@ class ModelOptions:
         overrides: Settings of the search that differ from those of the bundles, ``decoding.KEY=VALUE`` each.
         alternatives: Maximum number of alternatives to return.
         memories: Translation memories by direction, such as "de-en", as recipes name corpora.
+        threads: How many threads an engine with its own threads has.
     """
 
     engine: str | None = None
@@ -118,6 +119,7 @@ class ModelOptions:
     overrides: Sequence[str] = ()
     alternatives: int = 0
     memories: Mapping[str, str] = field(default_factory=dict)
+    threads: int | None = None
 
 
 def load_models(paths: Sequence[Path], options: ModelOptions) -> ModelTable:
@@ -142,10 +144,13 @@ def _load_directions(path: Path, options: ModelOptions) -> list[ServedModel]:
         build_recipe(bundle.recipe.to_dict(), options.overrides, origin=str(path)).decoding, options.alternatives
     )
     device = choose_device(options.device)
-    request = EngineRequest(bundle, decoding, device, directory, options.compute_type, token_scores=False)
-    engine, languages = open_engine(request, options.engine), languages_of(bundle)
+    request = EngineRequest(
+        bundle, decoding, device, directory, options.compute_type, token_scores=False, threads=options.threads
+    )
+    translator, languages = Translator.open(request, options.engine), languages_of(bundle)
     directions = [choose_direction(bundle, *each) for each in permutations(languages, 2)] or [bundle]
-    return [_serve(Translator(each, decoding, options.device, engine=engine), options.memories) for each in directions]
+    translators = [Translator(each, decoding, str(device), engine=translator.engine) for each in directions]
+    return [_serve(each, options.memories) for each in translators]
 
 
 def _serve(translator: Translator, memories: Mapping[str, str]) -> ServedModel:

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -38,6 +39,7 @@ def serve_bundles(bundles: Sequence[Path], options: ModelOptions, settings: Serv
     """
     torch.set_num_threads(settings.threads)
     workers = settings.workers or max(1, usable_cores() // settings.threads)
+    options = replace(options, threads=workers * settings.threads)
     scheduler = Scheduler(settings, workers, lambda: torch.set_num_threads(settings.threads))
     service = Service(settings, load_models(bundles, options), scheduler)
     configure_logging()

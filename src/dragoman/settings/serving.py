@@ -65,7 +65,7 @@ class Serving(Settings):
         None, ge=1, le=1024, description="Number of batches that are translated at once; by default one for each core."
     )
     threads: int = advanced(
-        1, ge=1, le=1024, description="Threads that each worker uses for one batch, with the engines cpu and torch."
+        1, ge=1, le=1024, description="Threads that each worker uses for one batch, with the engine torch."
     )
     batch_tokens: int = advanced(
         500,

@@ -11,11 +11,10 @@ import torch
 
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.pair import Languages
-from dragoman.engines import EngineRequest, open_engine
-from dragoman.engines.choose import computes_in_int8, open_with_ensemble
+from dragoman.engines import EngineRequest, choose
 from dragoman.engines.direction import choose_direction, languages_of, same_languages
-from dragoman.engines.ensemble import check_tokenizers
 from dragoman.engines.protocol import ComputeType
+from dragoman.engines.torch_engine import check_tokenizers
 from dragoman.errors import UserError
 from dragoman.settings import Text
 from dragoman.text.tokenizer import Tokenizer
@@ -53,9 +52,7 @@ class BundleEnsemble:
             compute_type: Data type of the engine.
             search: Changes to the settings of the search of the first bundle, by name.
         """
-        request, others = self._request(device, compute_type, search), self.bundles[1:]
-        engine = open_with_ensemble(request, others) if others else open_engine(request)
-        return Translator(request.bundle, request.decoding, str(device), engine=engine)
+        return Translator.open(self._request(device, compute_type, search))
 
     def open_in_int8_if_possible(self, device: torch.device, **search: Any) -> Translator:
         """The translator; on a CPU in int8, if an engine computes with it there, and otherwise in float32.
@@ -66,8 +63,11 @@ class BundleEnsemble:
             device: Where to compute.
             search: As for `open`.
         """
-        request = self._request(device, "int8", search)
-        return self.open(device, "int8" if computes_in_int8(request, self.bundles[1:]) else "auto", **search)
+        try:
+            choose(self._request(device, "int8", search))
+        except UserError:  # no engine supports it
+            return self.open(device, **search)
+        return self.open(device, "int8", **search)
 
     def _request(self, device: torch.device, compute_type: ComputeType, search: dict[str, Any]) -> EngineRequest:
         """The request for an engine of the first bundle."""
@@ -79,7 +79,7 @@ class BundleEnsemble:
             path=self.paths[0],
             compute_type=compute_type,
             token_scores=False,
-            in_ensemble=len(self.bundles) > 1,
+            ensemble=self.bundles[1:],
         )
 
     def tokenizers_for(self, text: Text) -> tuple[Tokenizer, Tokenizer] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.bundle import Bundle
-from dragoman.engines.nearest_neighbors.build import neighbor_corpus
+from dragoman.engines.nearest_neighbors import neighbor_corpus
 from dragoman.settings import Decoding
 from dragoman.system.resumable import digest
 from dragoman.system.version import __version__

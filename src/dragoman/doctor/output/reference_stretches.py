@@ -67,7 +67,6 @@ def check_reference_stretches(
 def _gains(translator: Translator, sources: Sequence[str], texts: Sequence[str]) -> Floats:
     """How much more probable each text is with its own source than with that of another sentence, in nats."""
     compared = sources, sources_of_others(sources)
-    bundle = translator.bundle_on_device
-    own, other = (np.array(score_references(bundle, each, texts), float) for each in compared)
+    own, other = (np.array(score_references(translator, each, texts), float) for each in compared)
     gains: Floats = own - other
     return gains

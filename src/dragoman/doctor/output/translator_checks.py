@@ -101,4 +101,4 @@ def sources_of_others(sources: Sequence[str]) -> list[str]:
 
 def _loss(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> float:
     """Mean negative log-likelihood of the reference tokens, in nats."""
-    return score_teacher_forced(translator.bundle_on_device, sources, references).loss
+    return score_teacher_forced(translator, sources, references).loss

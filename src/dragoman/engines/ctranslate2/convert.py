@@ -83,7 +83,7 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
                     checksums = {file.name: sha256(file) for file in sorted(directory.iterdir())}
                     write_json(directory / ORIGIN_FILE, origin | {"sha256": checksums})
     except (OSError, UserError) as error:
-        raise UserError(f"{error}; the engines cpu and torch need no converted bundle") from error
+        raise UserError(f"{error}; the engine torch needs no converted bundle") from error
     return place
 
 

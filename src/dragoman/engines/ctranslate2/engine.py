@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
-from importlib.util import find_spec
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from dragoman.engines.batching import batches_by_length
-from dragoman.engines.choose import open_engine as open_other_engine
+import torch
+
+from dragoman.engines.batching import batches_by_length, refuse_other_process
 from dragoman.engines.ctranslate2.convert import conversion_directory, convert, unsupported_settings
-from dragoman.engines.ctranslate2.workers import Workers
-from dragoman.engines.protocol import Copies, Engine, EngineRequest, Ids
+from dragoman.engines.protocol import NOT_IMPORTED, ComputeType, Copies, EngineRequest
+from dragoman.engines.scoring import Ids, TargetScores
+from dragoman.engines.torch_engine import StepEngine
+from dragoman.engines.torch_engine import open_engine as open_torch_engine
 from dragoman.errors import UserError
-from dragoman.kernels import accelerated
 from dragoman.model.transformer import Transformer
 from dragoman.search.constraints import max_target_length
 from dragoman.search.hypothesis import Hypothesis, finished_hypothesis, length_penalty
@@ -27,11 +30,12 @@ _SCORED_TOKENS = 256  # per batch; small, so that even a few sentences keep seve
 _BATCH_TOKENS = 1024  # small, so that every worker gets some batches of a long text
 _NO_PENALTY = 1e-6  # with 0, CTranslate2 would end the search by a different rule
 
+_INSTRUCTIONS = "CT2_FORCE_CPU_ISA"
+"""The variable that requests instructions of the processor; CTranslate2 uses AVX-512 only on request."""
+
 
 def unsupported(request: EngineRequest) -> list[str]:
     """What the engine does not support of the request, or lacks on this machine."""
-    if find_spec("ctranslate2") is None:
-        return ["environments without the package ctranslate2 (pip install '.[ctranslate2]')"]
     decoding = request.decoding
     reasons = {
         "decoding.sampling = true": decoding.sampling,
@@ -41,9 +45,7 @@ def unsupported(request: EngineRequest) -> list[str]:
         f"decoding.min_length = {decoding.min_length}": decoding.min_length > 0,
         f"decoding.no_repeat_ngram = {decoding.no_repeat_ngram}": decoding.no_repeat_ngram > 0,
         f"decoding.mbr_samples = {decoding.mbr_samples}": decoding.mbr_samples > 0,
-        "a recorded beam search": request.trace,
-        "scoring given translations, because unknown words would have no probability": request.scoring,
-        "an ensemble": request.in_ensemble,
+        "an ensemble": bool(request.ensemble),
         f"the device {request.device}": request.device.type != "cpu",
         "--compute-type bfloat16": request.weight_type == "bfloat16",
         "a bundle that is not on disk": request.path is None,
@@ -51,10 +53,23 @@ def unsupported(request: EngineRequest) -> list[str]:
             request.path is not None and conversion_directory(request.path, request.weight_type) is None
         ),
     }
-    return [reason for reason, met in reasons.items() if met] + unsupported_settings(request.bundle)
+    found = [reason for reason, met in reasons.items() if met] + unsupported_settings(request.bundle)
+    if not found and (error := import_error()):
+        found.append(f"{NOT_IMPORTED} ({error})")
+    return found
 
 
-def open_engine(request: EngineRequest) -> Engine:
+@cache
+def import_error() -> str:
+    """Why the package ctranslate2 cannot be imported, such as on processors for which it is not made; or nothing."""
+    try:
+        import ctranslate2  # noqa: F401
+    except (ImportError, OSError) as error:
+        return str(error)
+    return ""
+
+
+def open_engine(request: EngineRequest) -> CTranslate2Engine:
     """Open the engine of a bundle on disk; the bundle is converted on first use.
 
     Raises:
@@ -65,14 +80,15 @@ def open_engine(request: EngineRequest) -> Engine:
 
 
 class CTranslate2Engine:
-    """One single-threaded worker of CTranslate2 per core.
+    """Single-threaded workers of CTranslate2, one for each thread of the request.
 
     CTranslate2 extends and ends beams by the same rules as our beam search. Its length penalty is different, so it is
     disabled, and ours is applied here to all ended hypotheses of a sentence. If more than `beam_size` of them end at
     once, CTranslate2 keeps the most probable ones. A dropped hypothesis is neither longer nor more probable than one
     that is kept, so the best hypothesis is never dropped, but an alternative may be. CTranslate2 cannot force eos at
     the maximum length. Sentences whose beam reaches it, and those with tokens that they must contain or with a prefix
-    other than the token of a language, are searched by another engine.
+    other than the token of a language, are searched by the engine torch, which is opened when it is first needed. It
+    also records searches, and it scores given translations: here, unknown words would have no probability.
 
     A minimum length and n-grams that must not repeat are searched by the same rules too. `unsupported` refuses them
     because CTranslate2 does not apply them when it scores given tokens, so that log-probabilities of tokens differ.
@@ -90,17 +106,17 @@ class CTranslate2Engine:
     def __init__(self, request: EngineRequest, converted: Path) -> None:
         self.request, self.max_length, self.weight_type = request, request.max_length, request.weight_type
         self._languages = set(all_language_ids(request.bundle.target))
-        self._workers = Workers(converted, request.weight_type)
+        self._workers = Workers(converted, request.weight_type, request.threads or torch.get_num_threads())
 
-    @cached_property
+    @property
     def model(self) -> Transformer:
         """The bundle's model, see `Engine.model`."""
-        return accelerated(self.request.bundle.model, self.request.device)
+        return self._torch.model
 
     @cached_property
-    def _other(self) -> Engine:
-        """The engine for the sentences that CTranslate2 cannot search."""
-        return open_other_engine(replace(self.request, path=None, compute_type="float32"))
+    def _torch(self) -> StepEngine:
+        """The engine for what CTranslate2 cannot do."""
+        return open_torch_engine(replace(self.request, path=None, compute_type="float32"))
 
     def translate(
         self,
@@ -110,11 +126,10 @@ class CTranslate2Engine:
         copies: Sequence[Copies] | None = None,
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, see `Engine.translate`."""
-        if trace is not None:
-            raise UserError("the engine ctranslate2 cannot record its search; use the engine cpu or torch")
         starts = prefixes or [[]] * len(sources)
-        if copies is not None or not all(len(start) == self._starts_with_language(start) for start in starts):
-            return self._other.translate(sources, prefixes, copies=copies)
+        given = any(len(start) != self._starts_with_language(start) for start in starts)
+        if given or copies is not None or trace is not None:
+            return self._torch.translate(sources, prefixes, trace, copies)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         batches = batches_by_length(sources, self.request)
         pending = [self._submit([sources[i] for i in batch], [starts[i] for i in batch]) for batch in batches]
@@ -128,8 +143,12 @@ class CTranslate2Engine:
         self._search_unfinished(sources, starts, found)
         return found
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        """Log-probabilities of given translations, see `Engine.score`."""
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[TargetScores]:
+        """The probabilities of given translations, see `Engine.score`."""
+        return self._torch.score(sources, targets)
+
+    def score_as_converted(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+        """Log-probabilities of the tokens of given translations, and of their ends, by the converted model."""
         return [result.result().log_probs for result in self._submit_scoring(sources, targets)]
 
     def _limit(self, source: Ids) -> int:
@@ -218,10 +237,68 @@ class CTranslate2Engine:
         return [0.0, *values[1:]] if self._starts_with_language(tokens) else values
 
     def _search_unfinished(self, sources: Sequence[Ids], starts: Sequence[Ids], found: list[list[Hypothesis]]) -> None:
-        """Search the sentences without a hypothesis by another engine."""
+        """Search the sentences without a hypothesis by the engine torch."""
         unfinished = [index for index, hypotheses in enumerate(found) if not hypotheses]
         if unfinished:
             chosen = [sources[index] for index in unfinished], [starts[index] for index in unfinished]
-            searched = self._other.translate(*chosen)
+            searched = self._torch.translate(*chosen)
             for index, hypotheses in zip(unfinished, searched, strict=True):
                 found[index] = hypotheses
+
+
+class Workers:
+    """A translator of CTranslate2 with single-threaded workers.
+
+    Args:
+        converted: Directory of the converted bundle.
+        compute_type: Data type of weights and matrix products.
+        count: How many workers.
+
+    Raises:
+        UserError: The converted bundle cannot be read.
+    """
+
+    def __init__(self, converted: Path, compute_type: ComputeType, count: int) -> None:
+        self._converted, self._compute_type, self._count = converted, compute_type, count
+        self._process = os.getpid()
+        self._translator: Any = self._open()
+
+    @property
+    def translator(self) -> Any:
+        """The `ctranslate2.Translator`.
+
+        Raises:
+            UserError: This process was forked from the one that opened it.
+        """
+        refuse_other_process(self._process)
+        return self._translator
+
+    def __del__(self) -> None:
+        """Free the translator, except in a forked process, which would wait forever for threads that it does not have.
+
+        There, a reference to it is never released.
+        """
+        if os.getpid() != self._process:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._translator))
+
+    def _open(self) -> Any:
+        import ctranslate2
+
+        threads = torch.get_num_threads()
+        requested = torch.backends.cpu.get_cpu_capability() == "AVX512" and _INSTRUCTIONS not in os.environ
+        try:
+            if requested:
+                os.environ[_INSTRUCTIONS] = "AVX512"
+            return ctranslate2.Translator(
+                str(self._converted),
+                compute_type=self._compute_type,
+                inter_threads=self._count,
+                intra_threads=1,
+                max_queued_batches=-1,  # submitting never blocks, so finished results are read meanwhile
+            )
+        except (RuntimeError, ValueError) as error:
+            raise UserError(f"{self._converted}: CTranslate2 cannot read it: {error}") from error
+        finally:
+            torch.set_num_threads(threads)  # CTranslate2 sets those of OpenMP, which torch uses too
+            if requested:
+                del os.environ[_INSTRUCTIONS]

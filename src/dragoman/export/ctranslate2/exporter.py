@@ -90,11 +90,12 @@ class _CTranslate2Model:
         request = EngineRequest(
             bundle, self.decoding, compute_type="int8" if compute_type == "int8" else "float32", token_scores=False
         )
-        self._translator = Translator(bundle, self.decoding, engine=CTranslate2Engine(request, directory))
+        self._engine = CTranslate2Engine(request, directory)
+        self._translator = Translator(bundle, self.decoding, engine=self._engine)
 
     def outputs(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Outputs]:
         """Log-probabilities of the target tokens and eos."""
-        return [np.asarray(scores, dtype=np.float32) for scores in self._translator.engine.score(sources, targets)]
+        return [np.asarray(scores, np.float32) for scores in self._engine.score_as_converted(sources, targets)]
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         """Translations, with the bundle's tokenizers."""

@@ -19,8 +19,8 @@ from torch import Tensor
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import pad
 from dragoman.engines.protocol import EngineRequest
-from dragoman.engines.step_engine import StepEngine
 from dragoman.engines.text_search import TextSearch
+from dragoman.engines.torch_engine import StepEngine
 from dragoman.export.onnx.convert import convert_to_onnx
 from dragoman.export.protocol import (
     ExportedModel,

@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import torch
 
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.translate import TextTranslator
-from dragoman.engines import Engine, EngineRequest, open_engine
-from dragoman.engines.scoring import score_targets
 from dragoman.explanation.alignment import align, read_words
 from dragoman.explanation.page.render import render_page
 from dragoman.text.masked_text import reserved_ids
 from dragoman.text.match import EXACT_MATCH
-from dragoman.translator import Translator
 
 _ALTERNATIVES = 8
 _TOO_LONG = "is too long for other words: it was translated in parts"
@@ -94,7 +90,7 @@ class WordTranslator:
         pairs = read_words(self._bundle, sources, targets)
         whole = [(source, target) for source, target in pairs if not (source.is_cut or target.is_cut)]
         ids = [source.ids for source, _ in whole], [target.ids for _, target in whole]
-        scored = iter(score_targets(self._translator.engine.model, self._bundle, *ids))
+        scored = iter(self._translator.engine.score(*ids))
         for source, target in pairs:
             if source.is_cut or target.is_cut:
                 yield ()
@@ -152,13 +148,8 @@ class WordTranslator:
         return [TranslatedSegment(self._explain(segment.text)) for segment in segments]
 
     def _explain(self, text: str) -> str:
-        device = str(self._translator.device)
-        translator = Translator(self._bundle, self._translator.decoding, device, engine=self._tracing_engine)
+        translator = self._translator
         return render_page(self._bundle, translator.decoding, text, translator.explain(text))
-
-    @cached_property
-    def _tracing_engine(self) -> Engine:
-        return open_engine(EngineRequest(self._bundle, self._translator.decoding, self._translator.device, trace=True))
 
 
 def _judged(translation: TranslatedSegment, words: tuple[TargetWord, ...]) -> tuple[TargetWord, ...]:

@@ -10,8 +10,7 @@ from dragoman.bundle import Bundle
 from dragoman.dataset.prepare import Dataset
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.training_checks import check_validation
-from dragoman.engines.choose import open_engine
-from dragoman.engines.protocol import EngineRequest
+from dragoman.engines import EngineRequest
 from dragoman.evaluation.baseline import Baseline, trivial_baseline
 from dragoman.evaluation.evaluate import Report, evaluate
 from dragoman.model.transformer import Transformer
@@ -42,8 +41,7 @@ class Validator:
         quick = {**PLAIN_SEARCH, "beam_size": settings.validation_beam_size, "n_best": 1}
         decoding = self.recipe.decoding.model_copy(update=quick)
         # In float32 on every device, so that scores and the best checkpoint do not depend on it.
-        engine = open_engine(EngineRequest(bundle, decoding, self.device, compute_type="float32"))
-        translator = Translator(bundle, decoding, str(self.device), engine=engine)
+        translator = Translator.open(EngineRequest(bundle, decoding, self.device, compute_type="float32"))
         return evaluate(
             translator,
             [pair.source for pair in pairs],

@@ -15,8 +15,7 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.token_store import IdStore
 from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.doctor.output.check import check_translations
-from dragoman.engines.choose import open_engine
-from dragoman.engines.protocol import EngineRequest
+from dragoman.engines import EngineRequest
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.confidence import MIN_PAIRS, calibrate
 from dragoman.evaluation.error_analysis import analyze_errors
@@ -69,8 +68,7 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, limit: T
     device = trainer.state.device
     # scores and confidence are those without neighbors
     decoding = recipe.decoding.model_copy(update={"neighbors": None})
-    engine = open_engine(EngineRequest(bundle, decoding, device, compute_type="float32"))
-    translator = Translator(bundle, decoding, str(device), engine=engine)
+    translator = Translator.open(EngineRequest(bundle, decoding, device, compute_type="float32"))
     fit = partial(_fit, limit=limit)
     tests_share = TESTS_SHARE if data.start_scores is None else TESTS_SHARE / 2  # the bundle translates them, too
     scores, tests = dict[str, dict[str, Any]](), dict[str, list[Pair]]()

@@ -11,8 +11,7 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.references import distinct_names
 from dragoman.dataset.pairs import read_pairs
-from dragoman.engines.choose import open_engine
-from dragoman.engines.protocol import EngineRequest
+from dragoman.engines import EngineRequest
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.settings import Recipe
@@ -83,8 +82,7 @@ def compare_with_start(
     """
     device = trainer.state.device
     decoding = translator.decoding  # the same search for both
-    request = EngineRequest(start.bundle, decoding, device, compute_type="float32")
-    before = Translator(start.bundle, decoding, device=str(device), engine=open_engine(request))
+    before = Translator.open(EngineRequest(start.bundle, decoding, device, compute_type="float32"))
     validation = trainer.data.validation[: trainer.settings.validation_sentences]
     worse, others = [], {VALIDATION: validation, **start.old_text}
     for number, (name, pairs) in enumerate({**tests, **others}.items()):

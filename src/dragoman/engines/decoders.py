@@ -1,6 +1,13 @@
-"""Decoding on a GPU: keys and values in memory allocated in advance, and float32 logits from half precision."""
+"""Decoders, which predict one token at a time: besides `Transformer`, with its growing cache, three others.
+
+`PreallocatedDecoder` is faster on a GPU. `PrefixDecoder` has no cache. `EnsembleDecoder` averages the probabilities of
+several decoders (Sutskever et al. 2014, section 3.6).
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -8,6 +15,8 @@ from torch.nn import functional as F
 
 from dragoman.model.cache import KVCache, LayerCache
 from dragoman.model.transformer import Transformer
+from dragoman.search.hypothesis import Decoder
+from dragoman.search.log_probabilities import mean_log_probabilities
 
 SPARE_POSITIONS = 32
 """Positions by which a cache is enlarged."""
@@ -99,3 +108,63 @@ class PreallocatedDecoder:
             return F.linear(hidden, weight, bias).float()
         logits = torch.mm(hidden, weight.t(), out_dtype=torch.float32)  # bfloat16 would round logits to 8 bits
         return logits if bias is None else logits + bias
+
+
+class PrefixCache:
+    """The sources, (sentences, source), and all tokens fed so far, (rows, time), of a batch of hypotheses."""
+
+    def __init__(self, source: Tensor) -> None:
+        self.source = source
+        self.prefix = torch.empty(len(source), 0, dtype=torch.int64, device=source.device)
+
+    def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
+        """Keep these rows, in this order (a row may be repeated), and these sentences (None: all)."""
+        self.prefix = self.prefix.index_select(0, rows)
+        if sentences is not None:
+            self.source = self.source.index_select(0, sentences)
+
+
+class PrefixDecoder:
+    """A decoder that stores the tokens instead of keys and values."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.model = model
+
+    def start(self, source: Tensor) -> PrefixCache:
+        """Prepare to decode one hypothesis of each sentence, (sentences, source)."""
+        return PrefixCache(source)
+
+    def step(self, tokens: Tensor, cache: PrefixCache) -> Tensor:
+        """Feed one token to every row, (rows,); returns the logits of the next token, (rows, target vocabulary)."""
+        cache.prefix = torch.cat((cache.prefix, tokens[:, None]), dim=1)  # (rows, time)
+        sources = cache.source.repeat_interleave(len(tokens) // max(1, len(cache.source)), dim=0)
+        logits: Tensor = self.model.output(self.model.hidden(sources, cache.prefix)[:, -1])
+        return logits
+
+
+class EnsembleCache:
+    """The caches of all members."""
+
+    def __init__(self, caches: Sequence[Any]) -> None:
+        self.caches = caches
+
+    def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
+        """Keep these rows, in this order (a row may be repeated), and these sentences (None: all)."""
+        for cache in self.caches:
+            cache.select(rows, sentences)
+
+
+class EnsembleDecoder:
+    """Several decoders with one target vocabulary."""
+
+    def __init__(self, decoders: Sequence[Decoder]) -> None:
+        self.decoders = decoders
+
+    def start(self, source: Tensor) -> EnsembleCache:
+        """Prepare to decode one hypothesis of each sentence, (sentences, source)."""
+        return EnsembleCache([decoder.start(source) for decoder in self.decoders])
+
+    def step(self, tokens: Tensor, cache: EnsembleCache) -> Tensor:
+        """Feed one token to every row, (rows,); returns the logarithms of mean probabilities, (rows, vocabulary)."""
+        logits = [decoder.step(tokens, each) for decoder, each in zip(self.decoders, cache.caches, strict=True)]
+        return mean_log_probabilities(logits)

@@ -1,21 +1,30 @@
-"""An engine that searches with a decoder, which predicts one token at a time."""
+"""The engine that searches with the model in torch, on any device, alone or in an ensemble.
+
+`StepEngine` searches with any decoder, which predicts one token at a time.
+"""
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from dragoman.bundle import Bundle
 from dragoman.dataset.batch import pad
 from dragoman.engines.batching import batches_by_length, refuse_other_process, run_batches, search_workers
-from dragoman.engines.protocol import ComputeType, Copies, EngineRequest, Ids
-from dragoman.engines.scoring import score_targets
-from dragoman.kernels import accelerated
+from dragoman.engines.decoders import EnsembleDecoder, PreallocatedDecoder, PrefixDecoder
+from dragoman.engines.direction import describe_direction, same_languages
+from dragoman.engines.nearest_neighbors import NeighborDecoder, open_index
+from dragoman.engines.protocol import ComputeType, Copies, EngineRequest
+from dragoman.engines.scoring import Ids, TargetScores, score_targets
+from dragoman.errors import UserError
+from dragoman.kernels import accelerated, supports_unpadded
 from dragoman.model.transformer import Transformer
 from dragoman.search.constraints import ANY, Constraints, max_target_length
 from dragoman.search.decode import decode
@@ -26,7 +35,45 @@ from dragoman.system.device import to_device
 from dragoman.text.masked_text import reserved_ids
 from dragoman.text.multilingual import all_language_ids
 
-Score = Callable[[Sequence[Ids], Sequence[Ids]], list[list[float]]]
+
+def unsupported(request: EngineRequest) -> list[str]:
+    """What the engine does not support of the request."""
+    on_gpu, weights = request.device.type == "cuda", request.weight_type
+    neighbors = request.decoding.neighbors is not None
+    reasons = {
+        f"--compute-type {weights}": weights not in ("float32", "bfloat16"),
+        f"--compute-type bfloat16 on the device {request.device}": weights == "bfloat16" and not on_gpu,
+        "decoding.neighbors without decoding.cache": neighbors and not request.decoding.cache,
+    }
+    return [reason for reason, met in reasons.items() if met]
+
+
+def open_engine(request: EngineRequest) -> StepEngine:
+    """Open the engine of a bundle, or of an ensemble, with the current weights of the models.
+
+    An ensemble has the smallest `max_length` of its members.
+
+    Raises:
+        UserError: The tokenizers of the ensemble differ, or the corpus of `decoding.neighbors` cannot be used.
+    """
+    if request.ensemble:
+        check_tokenizers(request.bundle, request.ensemble)
+        bundles = request.bundle, *request.ensemble
+        members = [open_engine(replace(request, bundle=bundle, ensemble=())) for bundle in bundles]
+        decoder = EnsembleDecoder([member.decoder for member in members])
+        return StepEngine("ensemble", decoder, request, members=members)
+    dtype = torch.bfloat16 if request.weight_type == "bfloat16" else None
+    model = accelerated(request.bundle.model, request.device, dtype)
+    return StepEngine("torch", _decoder(model, request), request, None if dtype else model)
+
+
+def _decoder(model: Transformer, request: EngineRequest) -> Decoder:
+    decoding = request.decoding
+    if not decoding.cache:
+        return PrefixDecoder(model)
+    if decoding.neighbors is not None:
+        return NeighborDecoder(model, open_index(request.bundle, decoding.neighbors), decoding.neighbor_weight)
+    return PreallocatedDecoder(model) if supports_unpadded(model) else model
 
 
 class StepEngine:
@@ -34,11 +81,10 @@ class StepEngine:
 
     Args:
         name: The engine's name.
-        decoder: The model.
+        decoder: Predicts the next tokens.
         request: Settings, device and vocabularies.
-        max_length: Maximum length of sources and translations in tokens, eos included.
         model: What `Engine.model` describes; by default a copy of the bundle's model, made when it is needed.
-        score: Scores given translations, instead of `model`.
+        members: The engines of an ensemble, the first of which has the bundle.
     """
 
     def __init__(
@@ -46,16 +92,18 @@ class StepEngine:
         name: str,
         decoder: Decoder,
         request: EngineRequest,
-        max_length: int,
         model: Transformer | None = None,
-        score: Score | None = None,
+        members: Sequence[StepEngine] = (),
     ) -> None:
-        self.name, self.decoder, self.request, self.max_length, self._score = name, decoder, request, max_length, score
+        self.name, self.decoder, self.request, self._members = name, decoder, request, members
+        self.max_length: int = min((member.max_length for member in members), default=request.max_length)
         self._model, self._process = model, os.getpid()
 
     @cached_property
     def model(self) -> Transformer:
         """The bundle's model on the device, see `Engine.model`."""
+        if self._members:
+            return self._members[0].model
         return self._model or accelerated(self.request.bundle.model, self.request.device)
 
     @property
@@ -88,13 +136,11 @@ class StepEngine:
                 found[index] = hypotheses
         return found
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        """Log-probabilities of given translations, see `Engine.score`."""
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[TargetScores]:
+        """The probabilities of given translations, see `Engine.score`."""
         refuse_other_process(self._process)
-        if self._score is not None:
-            return self._score(sources, targets)
-        scores = score_targets(self.model, self.request.bundle, sources, targets)
-        return [each.log_probabilities for each in scores]
+        models = [member.model for member in self._members] or [self.model]
+        return score_targets(models, self.request.bundle, sources, targets)
 
     def _inputs(
         self, sources: Sequence[Ids], prefixes: Sequence[Ids], copies: Sequence[Copies] | None
@@ -119,3 +165,22 @@ class StepEngine:
             given=all_language_ids(bundle.target),
         )
         return ids, constraints
+
+
+def check_tokenizers(bundle: Bundle, others: Sequence[Bundle]) -> None:
+    """Check that bundles can form an ensemble.
+
+    Raises:
+        UserError: Their languages or their tokenizers differ.
+    """
+    for other in others:
+        first, second = bundle.recipe, other.recipe
+        if not same_languages(first.data.languages, second.data.languages):
+            raise UserError(
+                f"{first.name} translates {describe_direction(first.data.languages)}, and {second.name} "
+                f"{describe_direction(second.data.languages)}, so they cannot form an ensemble"
+            )
+        sides = ((bundle.source, other.source), (bundle.target, other.target))
+        if any(ours is not theirs and ours.to_json() != theirs.to_json() for ours, theirs in sides):
+            names = f"{bundle.origin} and {other.origin}"
+            raise UserError(f"{names} have different tokenizers, so they cannot form an ensemble")

@@ -1,1 +1,0 @@
-"""Translation with the nearest neighbors of each context in a corpus (Khandelwal et al. 2021)."""

@@ -1,1 +1,0 @@
-"""The engine that runs the model with faster modules, on any device."""
