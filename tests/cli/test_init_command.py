@@ -156,11 +156,22 @@ def test_the_run_directory_is_checked_before_the_text(files: tuple[str, str], tm
 def test_the_languages_of_the_bundle_are_checked_before_the_text(
     files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
 ) -> None:
-    options = ("--languages", "fr-en", "--start-from", finished_run, "--output", tmp_path / "recipe.toml")
-    outcome = command("init", *files, *options)
+    options = ("--languages", "fr-en", "--start-from", finished_run, "--set", "training.new_vocabulary=false")
+    outcome = command("train", *files, *options, "--output", tmp_path / "run")
     assert outcome.code == 2
     assert f"{finished_run} translates de-en, not fr-en" in outcome.error
     assert "checking" not in outcome.error
+
+
+def test_a_bundle_of_other_languages_gets_a_new_vocabulary(
+    files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
+) -> None:
+    recipe = tmp_path / "recipe.toml"
+    outcome = command("init", *files, "--languages", "fr-en", "--start-from", finished_run, "--output", recipe)
+    assert outcome.code == 0, outcome.error
+    assert load_recipe(recipe).training.new_vocabulary
+    assert load_recipe(recipe).training.start_share == 0
+    assert "translates other languages" in recipe.read_text("utf-8")
 
 
 def test_the_output_is_checked_before_the_text(tmp_path: Path, command: Command) -> None:

@@ -346,7 +346,8 @@ def test_a_damaged_bundle_without_checkpoints_is_reported(
     (run / "bundle" / "model.safetensors").unlink()
     shutil.rmtree(run / "checkpoints")
     with pytest.raises(
-        UserError, match=r"missing; the bundle is incomplete; to make .* delete the directory .*/bundle, and run: "
+        UserError,
+        match=r"missing; the bundle is incomplete; no checkpoint is intact, .*; start again in another --output",
     ):
         train(make_recipe(), run, resume=True)
 

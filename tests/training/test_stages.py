@@ -263,6 +263,7 @@ FACTS = {"kinds": 5, "pairs": [], "cleaning": None, "left_out_share": 0}
         ),
         ("sources.json", '{"pairs": ', NOT_NOTICED),
         ("pairs.json", '{"pairs": ', NOT_NOTICED),
+        ("pairs.json", '{"training": null}', NOT_NOTICED),
     ],
 )
 def test_a_damaged_record_without_a_copy_says_how_to_continue(
@@ -279,6 +280,17 @@ def test_a_damaged_record_without_a_copy_says_how_to_continue(
     (run / name).unlink()
     assert train(recipe, run, resume=True)
     assert Bundle.load(run)
+
+
+@pytest.mark.parametrize("name", ["text/train-0.source", "text/validation.target", "synthetic/backtranslation.source"])
+def test_damaged_text_of_a_run_is_made_again(name: str, make_staged: Any, mono: Path, tmp_path: Path) -> None:
+    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
+    assert train(recipe, run)
+    shutil.rmtree(run / "bundle")
+    before = (run / name).read_bytes()
+    (run / name).write_bytes(before.partition(b"\n")[2])
+    assert train(recipe, run, resume=True)
+    assert (run / name).read_bytes() == before
 
 
 def test_other_settings_are_refused_when_resuming(make_staged: Any, mono: Path, tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ most this share of the time. The end translates as many sentences as the time al
 PROBE = 24
 """Sentences whose translation shows how long more of them take."""
 
-GROWTH = 4
-"""How many times as many are tried next, if the time would do for many times as many."""
+PROBING_SHARE = 0.2
+"""More are tried until this share of the time is spent."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +79,15 @@ class TimeLimit:
             work: Is done on a few of them, to see how long it takes.
             share: Of the time that is left, the share that may be used.
         """
-        probe = fitting = PROBE
+        began, probe = self.clock(), PROBE
         while probe < len(items):
             started_at = self.clock()
             work(evenly_spaced(items, probe))
             each = max(1e-9, (self.clock() - started_at) / probe)
-            fitting = max(PROBE, int(share * self.left / each))
-            if fitting < GROWTH * GROWTH * probe:
-                return evenly_spaced(items, fitting)
-            probe *= GROWTH  # many are faster than few: they are computed together, on all cores
+            rest = share * self.left
+            if self.clock() - began > PROBING_SHARE * rest:
+                return evenly_spaced(items, max(PROBE, int(rest / each)))
+            probe *= 4  # many are faster than few: they are computed together, on all cores
         return list(items)
 
 

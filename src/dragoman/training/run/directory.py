@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -19,7 +19,7 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Data, Recipe
-from dragoman.system.files import read_json, read_json_with, write_json
+from dragoman.system.files import read_json, read_json_with, sha256, write_json
 from dragoman.system.leftovers import follow_links, is_leftover, remove_leftovers
 from dragoman.system.time_limit import LEAST_TRAINING
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers, tokenizers_digest
@@ -33,6 +33,9 @@ LOCK_FILE = ".lock"
 RECIPE_FILE = "recipe.toml"
 PAIRS_FILE = "pairs.json"
 """The numbers of pairs when the run was started, and a digest of their text."""
+WITHOUT_DIGESTS = (
+    "if you delete it, the run can be resumed, but does not notice if its text or its bundles have changed until then"
+)
 DIGESTED_VALUES = 2**20  # at once
 RUN_FILE = "run.json"
 """What a run was started with, and its recipe does not contain: the minutes for everything."""
@@ -190,6 +193,8 @@ def _refuse_other_pairs(path: Path, data: Dataset) -> None:
     """Check that the text is that with which the run was started; stores a digest of it if there is none."""
     pairs = {"training": len(data.train), "validation": len(data.validation), "sha256": _digest_of_text(data)}
     if before := read_digests(path):
+        if not all(type(before.get(name, value)) is type(value) for name, value in pairs.items()):
+            raise UserError(f"{path}: damaged; {WITHOUT_DIGESTS}")
         changed = [name for name, value in pairs.items() if name in before and before[name] != value]
         if changed:
             numbers = [
@@ -226,6 +231,22 @@ def read_made(path: Path, kind: type[Made], **known: Any) -> Made:
         raise UserError(f"{error}; if it is damaged, delete it, and resume the run, which makes it again") from None
 
 
+def write_checksums(path: Path, files: Iterable[Path]) -> None:
+    """Store the SHA-256 of files that a run has made, next to them."""
+    write_json(path, {file.name: sha256(file) for file in files})
+
+
+def are_intact(path: Path) -> bool:
+    """Whether all files are as `write_checksums` found them; runs of earlier versions did not store that."""
+    if not path.is_file():
+        return True
+    try:
+        stored = read_json(path)
+    except UserError:
+        return False
+    return all((path.parent / name).is_file() and sha256(path.parent / name) == value for name, value in stored.items())
+
+
 def read_digests(path: Path) -> dict[str, Any]:
     """What a run has stored to notice changes of its text and its bundles; {} if the file is missing.
 
@@ -237,10 +258,7 @@ def read_digests(path: Path) -> dict[str, Any]:
     try:
         return read_json(path)
     except UserError as error:
-        raise UserError(
-            f"{error}; if you delete it, the run can be resumed, but does not notice if its text or its bundles have "
-            "changed until then"
-        ) from None
+        raise UserError(f"{error}; {WITHOUT_DIGESTS}") from None
 
 
 def _digest_of_text(data: Dataset) -> str:

@@ -10,7 +10,7 @@ from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.system.files import read_json_with
 from dragoman.system.progress import Log, no_log
-from dragoman.system.run_paths import has_bundle, resume_command
+from dragoman.system.run_paths import has_bundle
 from dragoman.training.run.checkpoint import checkpoint_steps, find_intact, read_progress
 from dragoman.training.run.directory import REPORT_FILE
 
@@ -19,12 +19,13 @@ NOT_COMPARED_FILE = "not-compared.json"
 
 
 def check_bundle(run: Path) -> None:
-    """Check that the bundle of a finished run can be used; raises UserError with a remedy if it is damaged."""
+    """Check that the bundle of a finished run can be used; it cannot be made again, see `needs_no_training`."""
     try:
         Bundle.load(run)
     except UserError as error:
-        again = f"delete the directory {run / 'bundle'}, and run: {resume_command(run)}"
-        raise UserError(f"{error}; to make the bundle again from the last checkpoint, {again}") from error
+        raise UserError(
+            f"{error}; no checkpoint is intact, from which it could be made again; start again in another --output"
+        ) from error
 
 
 def has_report(run: Path) -> bool:

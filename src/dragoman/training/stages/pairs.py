@@ -24,7 +24,7 @@ from dragoman.synthesis.write import Synthesized, write_synthetic
 from dragoman.system.files import write_json
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.resumable import delete_unfinished, digest
-from dragoman.training.run.directory import read_made
+from dragoman.training.run.directory import are_intact, read_made, write_checksums
 from dragoman.training.stages.teachers import RunTeachers
 from dragoman.training.stages.text import SIDES, file_pair
 
@@ -93,7 +93,8 @@ class SyntheticCorpus:
         if not self._facts.is_file():
             return None
         result = read_made(self._facts, Synthesized)
-        return result if not result.pairs or all(map(Path.is_file, self._sides)) else None
+        complete = not result.pairs or (all(map(Path.is_file, self._sides)) and are_intact(self._checksums))
+        return result if complete else None
 
     @property
     def reference(self) -> WeightedCorpus:
@@ -117,6 +118,8 @@ class SyntheticCorpus:
         made = write_synthetic(self.pairs(count), maker, self.output, SIDES, meter, limit)
         made = replace(made, share=made.lines / count if count else 1.0)
         check()  # if this raises an error, the corpus stays incomplete
+        if made.pairs:
+            write_checksums(self._checksums, self._sides)
         write_json(self._facts, asdict(made))
         line.log(f"synthetic pairs, {self.name}: {made}")
         if made.left_out.get(OTHER_LANGUAGE, 0) > made.lines / 2:
@@ -137,6 +140,10 @@ class SyntheticCorpus:
     @property
     def _sides(self) -> list[Path]:
         return [Path(f"{self.path}.{side}") for side in SIDES]
+
+    @property
+    def _checksums(self) -> Path:
+        return Path(f"{self.path}.checksums.json")
 
     @property
     def _facts(self) -> Path:

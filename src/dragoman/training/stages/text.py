@@ -24,12 +24,13 @@ from dragoman.settings import Data, FilePair, Recipe, WeightedCorpus
 from dragoman.synthesis.pair_checks import require_language
 from dragoman.system.files import atomic_directory, write_json
 from dragoman.system.progress import ProgressLine
-from dragoman.training.run.directory import LEFT_OUT_FILE, read_made
+from dragoman.training.run.directory import LEFT_OUT_FILE, are_intact, read_made, write_checksums
 
 SIDES: Languages = ("source", "target")
 """Suffixes of the files, in place of languages, which may be the same."""
 TEXT_DIRECTORY = "text"
 FACTS = "text.json"
+CHECKSUMS = "checksums.json"
 VALIDATION_TEXT = "validation"
 COMPARED_PAIRS = 5000
 """How many pairs show which language monolingual text must be in."""
@@ -69,8 +70,13 @@ class StageText:
         if not (directory / FACTS).is_file():
             return None
         text = read_made(directory / FACTS, cls, directory=directory)
-        names = [VALIDATION_TEXT, *(f"train-{number}" for number in range(len(text.kinds)))]
-        return text if all((directory / f"{name}.{side}").is_file() for name in names for side in SIDES) else None
+        complete = all(file.is_file() for file in text._files) and are_intact(directory / CHECKSUMS)
+        return text if complete else None
+
+    @property
+    def _files(self) -> list[Path]:
+        names = [VALIDATION_TEXT, *(f"train-{number}" for number in range(len(self.kinds)))]
+        return [self.directory / f"{name}.{side}" for name in names for side in SIDES]
 
     def data(self, recipe: Recipe) -> Data:
         """The section `data` of a recipe, with the corpora in the directory."""
@@ -96,6 +102,8 @@ def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, l
             "do not count"
         )
         return text
+    if (directory / FACTS).is_file():
+        line.log(f"{directory}: damaged; copying the text again")
     with atomic_directory(directory) as new:
         return replace(_copy(recipe, data_directory, new, line), directory=directory)
 
@@ -126,6 +134,7 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
         left_out_share=cleaned.left_out_share if cleaned else 0.0,
     )
     write_json(directory / FACTS, {key: value for key, value in asdict(copied).items() if key != "directory"})
+    write_checksums(directory / CHECKSUMS, copied._files)
     return copied
 
 
