@@ -347,7 +347,7 @@ def test_a_damaged_bundle_without_checkpoints_is_reported(
     shutil.rmtree(run / "checkpoints")
     with pytest.raises(
         UserError,
-        match=r"missing; the bundle is incomplete; no checkpoint is intact, .*; start again in another --output",
+        match=r"incomplete; no checkpoint is intact, .*; start again in another --output",
     ):
         train(make_recipe(), run, resume=True)
 
