@@ -167,7 +167,8 @@ def test_a_bundle_of_other_languages_gets_a_new_vocabulary(
     files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
 ) -> None:
     recipe = tmp_path / "recipe.toml"
-    outcome = command("init", *files, "--languages", "fr-en", "--start-from", finished_run, "--output", recipe)
+    options = ("--languages", "fr-en", "--start-from", finished_run, "--keep-all")
+    outcome = command("init", *files, *options, "--output", recipe)
     assert outcome.code == 0, outcome.error
     assert load_recipe(recipe).training.new_vocabulary
     assert load_recipe(recipe).training.start_share == 0

@@ -419,7 +419,7 @@ def test_checkpoints_between_validations_are_as_often_as_asked_for(
 @pytest.fixture
 def half(monkeypatch: pytest.MonkeyPatch) -> None:
     """float16 on this machine's CPU, which precision = "float16" asks for on GPUs only."""
-    for module in ("system.device", "training.state"):
+    for module in ("system.device", "training.loop.state"):
         monkeypatch.setattr(f"dragoman.{module}.compute_dtype", lambda *_: torch.float16)
 
 
@@ -609,7 +609,7 @@ def test_a_busy_machine_is_reported_once_and_in_the_verdict(
     assert sum("waits for a processor" in line["message"] for line in lines(trainer, "event")) == warnings
     assert len(lines(trainer, "slow")) == 4 * warnings
     verdict = judge_run(complete_lines(read_metrics(trainer.run / "metrics.jsonl")), trainer.recipe).training
-    assert sum(line.startswith("In 4 of 4 minutes, training is slow: it waits") for line in verdict) == warnings
+    assert sum(line.startswith("Training was slow in 4 of 4 minutes: it waits") for line in verdict) == warnings
 
 
 def test_a_run_slower_than_its_plan_is_reported(

@@ -6,9 +6,8 @@ import asyncio
 from dataclasses import dataclass
 from itertools import islice
 
-from dragoman.cli.translate_document import translate_document
 from dragoman.serving.detection import UNKNOWN
-from dragoman.serving.documents import DocumentSlot, Upload, open_upload
+from dragoman.serving.documents import DocumentSlot, Upload, open_upload, translate_document
 from dragoman.serving.downloads import translated_name
 from dragoman.serving.errors import RequestError
 from dragoman.serving.service import Service

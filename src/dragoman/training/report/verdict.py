@@ -85,8 +85,8 @@ def _judge_speed(metrics: Metrics) -> Iterator[str]:
         latest = slow[-1]
         minutes = max(len(slow), round(max(line["seconds"] for line in metrics if "seconds" in line) / 60))
         yield (
-            f"In {len(slow)} of {counted(minutes, 'minute')} of training: {latest['message']}. "
-            f"To train more in the same time: {latest['fix']}."
+            f"Training was slow in {len(slow)} of {counted(minutes, 'minute')}: "
+            f"{latest['message'].removeprefix('training is slow: ')}. To train more in the same time: {latest['fix']}."
         )
 
 
