@@ -184,6 +184,7 @@ INVALID_FILES: dict[str, dict[str, bytes]] = {
     "too many columns": {"pairs.tsv": b"a\tb\nc\td\te\n"},
     "more columns": {"pairs.csv": b"1;Hund;dog\n2;Katze;cat\n"},
     "header row": {"pairs.csv": b"de,en\nHund,dog\n"},
+    "keys or tags in the lines": {"train.de": b"a: Hund\nb: Katze\n", "train.en": b"a: dog\nb: cat\n"},
     "quotation marks of Excel": {"pairs.tsv": b'"a ""b"""\tc\n'},
     "invalid JSON": {"pairs.jsonl": b'{"de": "a", "en": "b"}\n{"de": "a", "en": }\n'},
     "wrong keys": {"pairs.jsonl": b'{"de": "a", "fr": "b"}\n'},

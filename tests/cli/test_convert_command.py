@@ -52,6 +52,8 @@ def test_line_breaks_of_jsonl_become_spaces(tmp_path: Path, command: Command) ->
     [
         ("a.ods", "save it as .xlsx"),
         ("a.json", "jq -c '.[]'"),
+        ("a.tbx", "export its terms"),
+        ("a.properties", "prop2po"),
         ("a.txt", "rename it to .tsv"),
     ],
 )

@@ -83,12 +83,6 @@ _SECOND_FILE = (
     "a text file needs a second one with the translation of each line; name both files, or if it is a table, rename it "
     "to .tsv"
 )
-_REMEDIES = {
-    ".xls": "only newer workbooks are read; save it as .xlsx or .csv",
-    ".ods": "only workbooks of Excel are read; save it as .xlsx or .csv",
-    ".json": "write one object per line to a .jsonl file, for example with: jq -c '.[]'",
-}
-"""What to do with a file in a format that is not read, by its suffix."""
 
 
 def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusReference]:
@@ -105,7 +99,7 @@ def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusRefe
         if "{lang}" in file and os.path.isfile(file):
             raise UserError(f"{file}: {{lang}} stands for the language code of two files; rename the file")
     if len(files) == 1 and not is_recognized(files[0]) and Path(files[0]).is_file():
-        raise UserError(f"{files[0]}: {_REMEDIES.get(Path(files[0]).suffix.lower()) or _explain_unknown(files[0])}")
+        raise UserError(f"{files[0]}: {_explain_unknown(files[0])}")
     if len(files) == 2 and files[0] == files[1]:
         raise UserError(f"{files[0]}: the same file was given twice, as source and target")
     if len(files) == 2 and not any(map(is_recognized, files)):
@@ -125,9 +119,13 @@ def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusRefe
 def _explain_unknown(file: str) -> str:
     """Why a file whose name does not say a format cannot be the only one."""
     from dragoman.corpus.encodings import describe_content
+    from dragoman.markup.file_kinds import find_file_kind
 
     with open(file, "rb") as stream:
-        content = describe_content(stream.read(16))
+        head = stream.read(4096)
+    if kind := find_file_kind(file, head):
+        return f"is {kind.content}; {kind.remedy}"
+    content = describe_content(head)
     return f"the file is {content}" if content else _SECOND_FILE
 
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 
 from dragoman.corpus.checks import existing_file, require_text
-from dragoman.corpus.lines import read_lines
+from dragoman.corpus.lines import open_binary, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import as_corpus_file, describe_reference, file_name, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, describe_reference, file_name, refuse_settings
 from dragoman.errors import UserError, counted
+from dragoman.markup.file_kinds import find_file_kind, find_keys
 from dragoman.settings import CorpusReference, FilePair
 
 SYNTAX = "a path with {lang} in place of the language code"
 
-_NOT_LINES = {
-    (".srt", ".vtt", ".ass", ".ssa"): "a file of subtitles, with numbers and times between the texts",
-    (".docx", ".odt", ".doc", ".rtf", ".pptx", ".ppt", ".epub", ".pdf"): "a document",
-    (".html", ".htm", ".xhtml"): "a page with tags between the texts",
-    (".ods", ".xls"): "a spreadsheet",
-}
-"""What a file with such a name contains in place of one sentence per line."""
+_HEAD_BYTES = 65_536
 
 
 def recognizes(reference: CorpusReference) -> bool:
@@ -45,19 +41,25 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
 def open_files(name: str, source: str, target: str, encoding: str | None = None) -> Corpus:
     """The corpus in a source and a target file; UserError if one is missing, or its name is not that of a text file."""
     files = existing_file(source), existing_file(target)
-    for file in files:
-        _refuse_documents(file)
+    heads = [refuse_other_content(file) for file in files]
+    if kind := find_keys(heads[0], heads[1]):
+        raise UserError(f"{files[0]}: is {kind.content}; {kind.remedy}")
     return Corpus(name, partial(_read, *files, encoding), files, aligned=encoding is None)
 
 
-def _refuse_documents(file: Path) -> None:
-    """Refuse a file whose name says that its lines are not sentences: markup and times would be read as text."""
-    for suffixes, content in _NOT_LINES.items():
-        if has_suffix(str(file), *suffixes):
-            raise UserError(
-                f"{file}: is {content}; copy the sentences to a text file with one per line, or to a table with the "
-                "source in one column and the target in the other (.csv or .xlsx)"
-            )
+def refuse_other_content(file: Path) -> bytes:
+    """Check that the lines of a file can be sentences; returns how it starts, or nothing for a pipe.
+
+    Raises:
+        UserError: Its name or its content says that they are not, see `find_file_kind`.
+    """
+    head = b""
+    if file.is_file():
+        with suppress(OSError, EOFError, zlib.error), open_binary(file) as stream:  # reading its lines reports this
+            head = stream.read(_HEAD_BYTES)
+    if kind := find_file_kind(str(file), head):
+        raise UserError(f"{file}: is {kind.content}; {kind.remedy}")
+    return head
 
 
 def _read(source: Path, target: Path, encoding: str | None) -> Iterator[Pair]:

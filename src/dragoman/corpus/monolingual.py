@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dragoman.corpus.aligned import refuse_other_content
 from dragoman.corpus.checks import existing_file
 from dragoman.corpus.corpus import refuse_other_formats
 from dragoman.corpus.lines import read_lines
@@ -17,6 +18,7 @@ def count_texts(file: str) -> int:
     refuse_other_formats(file)
     if file == "-" or not (path := existing_file(file)).is_file():
         raise UserError(f"{file}: monolingual text must be a file, because it is read several times")
+    refuse_other_content(path)
     if not (number := sum(1 for line in read_lines(path) if line.strip())):
         raise UserError(f"{path}: contains no text")
     return number

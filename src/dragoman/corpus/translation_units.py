@@ -61,6 +61,8 @@ def to_pair(source: XmlElement, target: XmlElement, place: str) -> Pair:
 
 def segment_text(segment: XmlElement) -> str:
     """The text of a segment without formatting codes, of which only line breaks and placeholders are text."""
+    if len(segment.children) == 1 and isinstance(only := segment.children[0], XmlText):
+        return only.text
     text = ""
     after_code = False
     for node in segment.children:
@@ -83,7 +85,7 @@ def _code_text(code: XmlElement) -> str:
     if {code.attributes.get("type"), code.attributes.get("ctype")} & _LINE_BREAKS or content.startswith("<br"):
         return "\n"
     for text in (content, code.attributes.get("equiv-text", ""), code.attributes.get("equiv", "")):
-        if [(span.start, span.end, span.kind) for span in find_spans(text)] == [(0, len(text), "placeholder")]:
+        if text and [(span.start, span.end, span.kind) for span in find_spans(text)] == [(0, len(text), "placeholder")]:
             return text
     return ""
 
@@ -117,6 +119,7 @@ class Variants:
             if not self._is_exact(tag) and self._script in (None, _variant(tag)[0]):
                 sizes[_variant(tag)] += counts[tag]
         self._variant = max(sizes, key=lambda variant: sizes[variant], default=None)
+        self._ranks: dict[str, int] = {}
         self.chosen: dict[str, None] = {}
         self.others = Counter[str]()
 
@@ -124,25 +127,30 @@ class Variants:
         """The tag in a unit that stands for the language; None if it has none."""
         found = None
         for tag in tags:
-            if find_language(self._language, (tag,)) is None:
-                continue
-            if self._is_exact(tag):
+            if tag not in self._ranks:
+                self._ranks[tag] = self._rank(tag)
+            if (rank := self._ranks[tag]) == 0:
                 found = tag
-            elif self._is_chosen(tag):
+            elif rank == 1:
                 found = found or tag
-            else:
+            elif rank == 2:
                 self.others[tag] += 1
         if found:
             self.chosen[found] = None
         return found
 
-    def _is_exact(self, tag: str) -> bool:
-        return _normalized(tag) == _normalized(self._language)
-
-    def _is_chosen(self, tag: str) -> bool:
+    def _rank(self, tag: str) -> int:
+        """0 for the language itself, 1 for its chosen variant, 2 for another one, and 3 for other languages."""
+        if find_language(self._language, (tag,)) is None:
+            return 3
+        if self._is_exact(tag):
+            return 0
         if self._variant is None and self._script in (None, _variant(tag)[0]):  # the first units had none
             self._variant = _variant(tag)
-        return _variant(tag) == self._variant
+        return 1 if _variant(tag) == self._variant else 2
+
+    def _is_exact(self, tag: str) -> bool:
+        return _normalized(tag) == _normalized(self._language)
 
 
 def _normalized(tag: str) -> str:

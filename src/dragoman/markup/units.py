@@ -169,5 +169,6 @@ def tmx_variants(unit: XmlElement) -> dict[str, list[XmlElement]]:
         if language and (segments := variant.elements("seg")):
             variants.setdefault(language, []).append(segments[0])
     for segments in variants.values():
-        segments.sort(key=lambda segment: not xml_text(segment).strip())
+        if len(segments) > 1:
+            segments.sort(key=lambda segment: not xml_text(segment).strip())
     return variants

@@ -33,7 +33,7 @@ _INVALID_TOKEN = (
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class XmlText:
     """Characters; also a comment, an unknown entity, or another construct, whose text is empty."""
 
@@ -398,7 +398,8 @@ class _UnitParser:
         return found
 
     def _start_element(self, tag: str, attributes: dict[str, str]) -> None:
-        tag = tag.rpartition(":")[2]
+        if ":" in tag:
+            tag = tag.rpartition(":")[2]
         self._depth += 1
         if self._depth > MAX_UNIT_DEPTH:
             self._refuse(f"elements are nested more than {MAX_UNIT_DEPTH} deep", self.line)
@@ -410,13 +411,13 @@ class _UnitParser:
                 return
             self._start, self._line = self._expat.CurrentByteIndex, self.line
             self._expat.CharacterDataHandler = self._characters
-        element = XmlElement(tag, attributes)
+        element = XmlElement(tag, attributes, "", "", [])
         if self._open:
             self._open[-1].children.append(element)
         self._open.append(element)
 
     def _characters(self, text: str) -> None:
-        self._open[-1].children.append(XmlText("", self._illegal.read(text)))
+        self._open[-1].children.append(XmlText("", self._illegal.read(text) if self._illegal.count else text))
 
     def _end_element(self, tag: str) -> None:
         self._depth -= 1

@@ -52,6 +52,8 @@ def test_programs_pictures_and_random_bytes_are_refused(suffix: str) -> None:
         ("a.doc", "save it as .docx"),
         ("a.pdf", "convert it to .docx"),
         ("a.xlsx", "save it as .csv"),
+        ("a.properties", "prop2po"),
+        ("a.yml", "yaml2po"),
         ("a.exe", "supported are .txt .md"),
         ("a.docs", "did you mean '.docx'?"),
         ("letter", "a name without a suffix is not supported"),

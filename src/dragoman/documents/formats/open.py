@@ -61,6 +61,13 @@ _REMEDIES = {
     ".xlsx": "save it as .csv",
     ".ods": "save it as .csv",
     ".mo": "translate the .po file",
+    ".properties": "convert it with prop2po to .po, and the translation back with po2prop",
+    ".strings": "convert it with prop2po --personality=strings to .po, and the translation back with po2prop",
+    ".yml": "convert it with yaml2po to .po, and the translation back with po2yaml",
+    ".yaml": "convert it with yaml2po to .po, and the translation back with po2yaml",
+    ".resx": "convert it with resx2po to .po, and the translation back with po2resx",
+    ".ts": "convert it with lconvert to .xlf, and the translation back",
+    ".xml": "if it contains Android's strings, convert it with a2po to .po, and the translation back",
     ".zip": "extract it, and translate its files one by one",
 }
 
