@@ -38,6 +38,7 @@ TEXTS: dict[str, list[str]] = {
     "Hindi": ["एक कुत्ता दौड़ रहा है।", "वह कहाँ है?", "यहाँ।"],
     "Arabic": ["أين الكلب؟", "هنا.", "نعم"],
     "Russian": ["Собака бежит.", "Где она?", "Там."],
+    "Khmer": ["នេះជាឆ្កែ។", "វារត់៕"],
     "one character": ["."],
 }
 """Sentences by what they contain; a text is its sentences, joined by spaces except in Chinese."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from dragoman.corpus.synthetic.captions import captions
+from dragoman.languages.codes import same_language
 from dragoman.languages.identify import (
     LanguageProfile,
     count_ngrams,
     identify,
+    is_known,
+    other_language,
     read_ngrams,
     write_ngrams,
 )
@@ -85,3 +88,54 @@ def test_an_empty_profile_round_trips() -> None:
 def test_damaged_profiles_are_errors(line: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         read_ngrams(line)
+
+
+TEXTS = {
+    "de": GERMAN,
+    "fr": THIRD[0],
+    "es": THIRD[1],
+    "da": THIRD[2],
+    "nl": THIRD[3],
+    "pl": "Nie wiem, dlaczego nasi przyjaciele nigdy nie wrócili z tej długiej podróży.",
+    "hi": "एक छोटा लड़का पार्क में खेल रहा है और उसकी माँ किताब पढ़ रही है।",
+    "ru": "Маленький мальчик играет в парке, а его мать читает книгу.",
+    "zh": "一个小男孩在公园里玩，他的母亲在看书。",
+}
+KNOWN = [*TEXTS, "en", "nb", "deu", "pt-BR"]
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_without_a_profile_about_a_hundred_languages_are_known(language: str) -> None:
+    found = identify(TEXTS[language])
+    assert found[0][0] == language
+    assert sum(share for _, share in found) == pytest.approx(1)
+    assert len(found) > 90
+    assert is_known(language)
+
+
+@pytest.mark.parametrize("text", ["", "123 :-)", "😀"])
+def test_a_text_without_words_is_in_no_language(text: str) -> None:
+    assert identify(text) == []
+
+
+@pytest.mark.parametrize("expected", KNOWN)
+@pytest.mark.parametrize("language", TEXTS)
+def test_many_texts_in_another_language_are_noticed(language: str, expected: str) -> None:
+    lines = [TEXTS[language]] * 40
+    assert other_language(lines, expected) == (None if same_language(language, expected) else language)
+    assert other_language(lines[:3], expected) is None, "too few"
+    assert other_language([word for line in lines for word in line.split()], expected) == other_language(
+        lines, expected
+    )
+
+
+def test_a_language_that_is_not_known_is_only_confused_with_that_of_its_translations() -> None:
+    lines = [TEXTS["de"]] * 40
+    assert not is_known("hsb")
+    assert [other_language(lines, "hsb", translation) for translation in (None, "en", "de")] == [None, None, "de"]
+
+
+def test_a_part_in_another_language_is_not_enough() -> None:
+    lines = [TEXTS["fr"]] * 60 + [TEXTS["de"]] * 20
+    assert other_language(lines, "de") is None
+    assert other_language(lines, "en") == "fr"

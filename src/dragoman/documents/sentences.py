@@ -11,9 +11,10 @@ from dragoman.languages.codes import primary_language
 from dragoman.languages.sentence_marks import (
     ORDINAL_POINTS,
     SENTENCE_ENDS,
+    after_closing,
     ends_in_abbreviation,
     follows_end,
-    goes_on,
+    sentence_continues,
 )
 from dragoman.text.normalization import replace_surrogates
 from dragoman.text.placeholders import Span, find_spans, text_between
@@ -110,7 +111,8 @@ def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, i
     starts, readable = {span.start for span in first}, _prepare(text, primary, first)
     inside = {place for start, end in breaks for place in range(start + 1, end)}
     around = {place for each in breaks for place in each if place < len(text)}
-    ends = sorted(around.union(_find_ends(readable, primary)) - inside)
+    found = {end for each in _find_ends(readable, primary) if (end := after_closing(text, each)) < len(text)}
+    ends = sorted((found | around) - inside)
     start = last = index = 0
     has_upper = has_lower = False
     for end in ends:
@@ -121,7 +123,7 @@ def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, i
         has_upper, has_lower = has_upper or piece != piece.lower(), has_lower or piece != piece.upper()
         # The next letter is in lower case, as in "“No!” she said", in a text that is not all in lower case.
         continues = text[end : end + 1].islower() and end not in starts and (has_upper or not has_lower)
-        if not (divided or continues or goes_on(text, end) or ends_in_abbreviation(piece, primary)):
+        if not (divided or continues or sentence_continues(text, end) or ends_in_abbreviation(piece, primary)):
             yield start, end
             start, has_upper, has_lower = end, False, False
         last = end

@@ -36,9 +36,9 @@ _FAMILIAR = 0.9  # share of them in text like the training text; other languages
 MIN_WORDS = 4  # of shorter texts in German and English, up to 5 % look like another language
 MAX_PROBABILITY = 0.02  # of lines of ten corpora in German, English and Hindi, at most 0.7 % are below
 
-PIECE = 80  # characters of text that are identified together if many texts are in the same language
+PIECE = 100  # bytes of text that are identified together if many texts are in the same language
 MIN_PIECES, MAX_PIECES = 10, 400
-OTHER_SHARE = 0.5  # of the pieces of texts in another language …
+OTHER_SHARE = 0.3  # of the pieces of texts in another language …
 OWN_SHARE = 0.1  # … which has at most that many in the expected one; similar languages have more
 NEARLY_ALL = 0.9  # of the pieces of texts in the language of the other side, if the expected one is not known
 NO_LANGUAGE = "zxx"
@@ -253,7 +253,7 @@ def _pieces(texts: Iterable[str]) -> Iterator[str]:
     piece = ""
     for text in texts:
         piece = f"{piece} {text}"
-        if len(piece) > PIECE:
+        if len(piece.encode(errors="replace")) > PIECE:
             yield piece
             piece = ""
 

@@ -1,4 +1,4 @@
-"""Sentences: the marks that end them, what surrounds these marks, and where a sentence goes on after one.
+"""Sentences: the marks that end them, what surrounds these marks, and where a sentence continues after one.
 
 The marks are those with the property Sentence_Terminal of Unicode, and the ellipsis.
 """
@@ -57,6 +57,7 @@ _LONGEST_END = 20
 
 _QUOTED = rf"(?<=[{SENTENCE_ENDS}]{CLOSING}+\s*)"
 _CONTINUATIONS = (
+    "[,;،、，；]",
     # Japanese: a particle after a quotation, or after an exclamation without quotation marks
     rf"(?:{_QUOTED}|(?<=[！？!?…]))(?:と(?!ある|うとう|おく|き|く|ころ|ても|にかく|も|りあえず)|って|など|なん[てか]|を)",
     rf"{_QUOTED}(?:[がはもにの](?=[\p{{Han}}、])|[でかや](?=\p{{Han}})|の?よう|らし|みたい|だ[とっ])",
@@ -68,6 +69,7 @@ _CONTINUATIONS = (
     "(?<=។)(?:ល|បេ)។",
 )
 _CONTINUATION = regex.compile("|".join(_CONTINUATIONS))
+_CLOSED = regex.compile(r"(?<=\S)[\p{Pe}\p{Pf}]+\s*")
 
 
 def without_end(text: str) -> str:
@@ -100,6 +102,12 @@ def follows_end(text: str, start: int) -> bool:
     return _AFTER_WORD.search(text, max(0, start - _LONGEST_END), start) is not None
 
 
-def goes_on(text: str, place: int) -> bool:
+def after_closing(text: str, place: int) -> int:
+    """Where a sentence ends that seems to end before its closing bracket or quotation mark."""
+    closing = _CLOSED.match(text, place)
+    return closing.end() if closing else place
+
+
+def sentence_continues(text: str, place: int) -> bool:
     """Whether a sentence does not end at a place after a mark, because of what follows, such as a particle."""
     return _CONTINUATION.match(text, place) is not None

@@ -12,8 +12,11 @@ import sys
 
 import numpy as np
 import onnx
+import regex
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
+
+from dragoman.languages.sentence_marks import CLOSING_MARKS, OPENING_MARKS, SPACED_ENDS, UNSPACED_ENDS
 
 OPSET = 13
 CLASSES = 5
@@ -24,19 +27,15 @@ _BASIC = [chr(code) for code in range(0x10000) if not 0xD800 <= code < 0xE000]
 UPPER = [character for character in _BASIC if character.isupper()]
 LOWER = [character for character in _BASIC if character.islower()]
 DIGITS = [character for character in _BASIC if character.isdecimal()]
-ENDS = ".!?…؟‽"
-"""Marks that end a sentence if white space follows, and then no lowercase letter."""
-UNSPACED_ENDS = "。！？｡．।॥။።։܀"
-"""Marks that always end a sentence."""
-CLOSING = "\"'”’»›“)]}」』）】"
-OPENING = "\"'“‘„‚«‹»([{¿¡「『（【"
+UNSPACED_MARKS = [character for character in _BASIC if regex.match(UNSPACED_ENDS, character, regex.VERSION1)]
+"""Marks that always end a sentence; `SPACED_ENDS` only do if white space follows, and then no lowercase letter."""
 CONTINUING = [*LOWER, *"-–—,;:)%&"]
 """Characters that do not begin a sentence."""
 ABBREVIATIONS = ("Prof", "Mrs", "Mme", "bzw", "vgl", "evtl", "ca")
 """Words before a period that does not end a sentence, besides single letters and Dr, Mr, St and other short ones."""
 
-_CHARACTERS = ["<PAD>", "<UNK>", *dict.fromkeys([*" ", *UPPER, *LOWER, *DIGITS, *ENDS, *UNSPACED_ENDS, *CLOSING])]
-_CHARACTERS += [character for character in dict.fromkeys([*OPENING, *CONTINUING]) if character not in _CHARACTERS]
+_MARKS = [*SPACED_ENDS, *UNSPACED_MARKS, *CLOSING_MARKS, *OPENING_MARKS]
+_CHARACTERS = ["<PAD>", "<UNK>", *dict.fromkeys([" ", *UPPER, *LOWER, *DIGITS, *_MARKS, *CONTINUING])]
 _IDS = {character: index for index, character in enumerate(_CHARACTERS)}
 
 
@@ -111,12 +110,12 @@ class _Graph:
 
 def _sentence_ends(graph: _Graph) -> str:
     """Whether a sentence ends with each character."""
-    closing, mark = graph.is_any(CLOSING), graph.is_any([*ENDS, *UNSPACED_ENDS])
+    closing, mark = graph.is_any(CLOSING_MARKS), graph.is_any([*SPACED_ENDS, *UNSPACED_MARKS])
     period = graph.is_any(".")
     abbreviated = graph.both(period, _abbreviation(graph))
-    spaced = graph.both(graph.is_any(ENDS), graph.negated(abbreviated))
+    spaced = graph.both(graph.is_any(SPACED_ENDS), graph.negated(abbreviated))
     spaced = graph.both(_with_closing(graph, spaced, closing), _sentence_starts(graph))
-    unspaced = _with_closing(graph, graph.is_any(UNSPACED_ENDS), closing)
+    unspaced = _with_closing(graph, graph.is_any(UNSPACED_MARKS), closing)
     unspaced = graph.both(unspaced, graph.negated(graph.at(1, graph.either(closing, mark))))
     return graph.either(spaced, unspaced)
 
@@ -130,7 +129,7 @@ def _with_closing(graph: _Graph, mark: str, closing: str) -> str:
 def _sentence_starts(graph: _Graph) -> str:
     """Whether a space follows each character, and then one that can begin a sentence, with or without a quote."""
     continuing = graph.is_any(CONTINUING)
-    quoted = graph.both(graph.is_any(OPENING), graph.at(1, graph.is_any(LOWER)))
+    quoted = graph.both(graph.is_any(OPENING_MARKS), graph.at(1, graph.is_any(LOWER)))
     return graph.both(graph.at(1, graph.is_any(" ")), graph.negated(graph.at(2, graph.either(continuing, quoted))))
 
 

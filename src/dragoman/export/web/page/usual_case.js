@@ -3,13 +3,13 @@
 const MIN_WORDS = 3, MIN_LOWERED = 2, MIN_CHANGED = 0.25;
 const CASELESS = /(?!\p{Lowercase})\p{Lo}/u;
 const NEAR = 10;
-const QUOTES = String.raw`["'“”„‘’«»\(\)\[\]¿¡]*`;
+const QUOTES = String.raw`["'“”„‚‘’«»‹›\(\)\[\]\{\}¿¡「」『』（）【】〈〉《》]*`;
 const WORD = /[\p{L}\p{M}]+/gu;
 const START = /(?<=(?<!\P{White_Space})[^\p{L}\p{M}\p{N}\p{White_Space}]*)(?<![\p{L}\p{M}])[\p{L}\p{M}]+/gu;
 const LOWER_START = /(?<!\P{White_Space})[^\p{L}\p{N}\p{White_Space}]*\p{Ll}/u;
 const FIRST_LETTER = /(?<!\P{White_Space})([^\p{L}\p{N}\p{White_Space}]*)(\p{L})/gu;
 const LINE_START = new RegExp(String.raw`^\p{White_Space}*${QUOTES}$`, "u");
-const SENTENCE_START = new RegExp(String.raw`[.!?…]${QUOTES}\p{White_Space}+${QUOTES}$`, "u");
+const SENTENCE_START = new RegExp(String.raw`[\p{Sentence_Terminal}…]${QUOTES}\p{White_Space}+${QUOTES}$`, "u");
 
 export class UsualCase {
   #usual;
