@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from dragoman.corpus.language_tags import find_language
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.inline_codes import code_items
+from dragoman.documents.formats.inline_codes import code_parts
 from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, read_xml, xml_text
-from dragoman.documents.passage import Part, to_parts
+from dragoman.documents.passage import Part
 from dragoman.errors import UserError
 
 
@@ -63,7 +63,7 @@ class _Tmx:
             return
         last = unit.children.index(unit.elements("tuv")[-1]) + 1
         segment = variants[source].elements("seg")[0]
-        parts = to_parts(code_items(segment.children), self._writing)
+        parts = code_parts(segment.children, self._writing)
         space = unit.children[0].raw if isinstance(unit.children[0], XmlText) else ""
         label = _language_of(empty[0]) if empty else self._label
         start = f'{space}<tuv xml:lang="{label}">{segment.start}'

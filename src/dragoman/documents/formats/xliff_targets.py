@@ -8,7 +8,7 @@ from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.xliff import UNTRANSLATED_STATES
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.inline_codes import code_items
+from dragoman.documents.formats.inline_codes import code_parts
 from dragoman.documents.formats.xml_tree import (
     XmlElement,
     XmlNode,
@@ -19,7 +19,7 @@ from dragoman.documents.formats.xml_tree import (
     with_attribute,
     xml_text,
 )
-from dragoman.documents.passage import Part, to_parts
+from dragoman.documents.passage import Part
 from dragoman.errors import UserError
 
 _LANGUAGES = {"file": ("source-language", "target-language"), "xliff": ("srcLang", "trgLang")}
@@ -85,7 +85,7 @@ class _Xliff:
                 yield raw_xml([node])
             if node is (targets[0] if targets else source):
                 indentation = "" if targets else _indentation(unit.children, sources[0])
-                yield from (indentation, start, *to_parts(code_items(source.children), self._writing), f"</{tag}>")
+                yield from (indentation, start, *code_parts(source.children, self._writing), f"</{tag}>")
         yield unit.end
 
 
