@@ -14,16 +14,17 @@ from dragoman.languages.codes import primary_language
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What an element does. One that does nothing of this is a part of the sentence with its content, as `<b>` is.
+    """What an element does. Without any of this, it is a part of the sentence with its content, as `<b>` is.
 
     Attributes:
         ends: A sentence ends before and after it.
-        wraps: It only breaks a line: the sentence goes on if the text after it begins with a lower-case letter.
+        wraps: It only breaks a line: the sentence continues if the text after it begins with a lower-case letter.
         kept: It is left alone, with all that it contains.
-        apart: Its content has sentences of its own, which are no part of those around it, as a footnote has.
+        apart: Its content is a separate text, as that of a footnote is.
         word: It stands for a word: the sentence has a placeholder, such as {1}.
         alone: It stands for a word only if it touches no letter; otherwise it is probably formatting.
         filled: It stands for a word only if it contains text.
+        space: It takes up space: the words on both sides of it are two words, also if there is no space.
         clings: It belongs to the word before it, and moves with that word.
         note: It refers to a note if its text is a number or a sign; then it is left alone, and clings.
         lines: Each line of its text is a text by itself.
@@ -38,6 +39,7 @@ class Element:
     word: bool = False
     alone: bool = False
     filled: bool = False
+    space: bool = False
     clings: bool = False
     note: bool = False
     lines: bool = False
@@ -53,11 +55,12 @@ DIVIDER = Element(ends=True, kept=True)
 WORD = Element(kept=True, word=True)
 CODE = Element(kept=True, word=True, alone=True)
 FIELD = Element(kept=True, word=True, filled=True)
-OBJECT = Element(kept=True)
+OBJECT = Element(kept=True, space=True)
+HIDDEN = Element(kept=True)
 CLINGING = Element(kept=True, clings=True)
 MAYBE_NOTE = Element(note=True)
 LINK = Element(note=True, clings=True)
-BOX = Element(apart=True)
+BOX = Element(apart=True, space=True)
 FOOTNOTE = Element(apart=True, clings=True)
 LOST = Element(kept=True, lost=True)
 
@@ -78,7 +81,7 @@ class Elements:
 
     rows: Mapping[str, Element]
     others: Element = INLINE
-    single: Element = OBJECT
+    single: Element = HIDDEN
     texts: Collection[str] = ()
     language: str = ""
 
@@ -121,9 +124,10 @@ def _find_note(row: Element, attributes: Mapping[str, str]) -> Element:
     stated = f"{attributes.get('epub:type', '')} {attributes.get('role', '')}"
     if "noteref" in stated:
         return MAYBE_NOTE
-    if row is LINK and "#" not in attributes.get("href", ""):
-        return INLINE
-    return row
+    is_near = any(
+        (name.endswith("href") and "#" in value) or name.endswith(":anchor") for name, value in attributes.items()
+    )
+    return INLINE if row is LINK and not is_near else row
 
 
 def _table(*rows: tuple[Element, str]) -> Mapping[str, Element]:
@@ -148,7 +152,7 @@ HTML = Elements(
         (DIVIDER, "textarea"),
         (WORD, "code kbd math samp var"),
         (OBJECT, "area audio canvas embed iframe img input object svg video"),
-        (OBJECT, "param script source style template track wbr"),
+        (HIDDEN, "param script source style template track wbr"),
         (CLINGING, "rp rt rtc"),
         (MAYBE_NOTE, "sup"),
         (LINK, "a"),
@@ -176,11 +180,16 @@ STRINGS = replace(HTML, rows={name: HTML.rows[name] for name in _NAMES_IN_STRING
 UNCLOSED = frozenset(("br", "hr", "img", "li", "p", "wbr"))
 """Elements that need no closing tag in a string."""
 
-XML = Elements({name: row for name, row in HTML.rows.items() if row in (WORD, CLINGING, MAYBE_NOTE, LINK)})
+XML = Elements(
+    {
+        **{name: row for name, row in HTML.rows.items() if row in (WORD, CLINGING, MAYBE_NOTE, LINK)},
+        **dict.fromkeys(("img", "svg"), OBJECT),
+    }
+)
 """XML of an unknown vocabulary: what has the same name as a part of a sentence in HTML is probably the same."""
 
 CODES = Elements(
-    _table((INLINE, "g mrk pc hi"), (CODE, "x ph"), (OBJECT, "bpt bx cp ec ept ex it sc sub ut")), others=OBJECT
+    _table((INLINE, "g mrk pc hi"), (CODE, "x ph"), (HIDDEN, "bpt bx cp ec ept ex it sc sub ut")), others=HIDDEN
 )
 """The inline elements of translation files (XLIFF, TMX)."""
 
@@ -190,7 +199,8 @@ NCX = Elements(_table((DIVIDER, "head")), others=BLOCK)
 ODT = Elements(
     _table(
         (Element(text=" "), "s"),
-        (INLINE, "span a meta meta-field ruby ruby-base"),
+        (LINK, "a"),
+        (INLINE, "span meta meta-field ruby ruby-base"),
         (BREAK, "line-break"),
         (CLINGING, "ruby-text"),
         (
@@ -201,7 +211,7 @@ ODT = Elements(
             "creation-date modification-date print-date word-count character-count bibliography-mark number",
         ),
         (
-            OBJECT,
+            HIDDEN,
             "annotation annotation-end bookmark bookmark-start bookmark-end change change-start change-end "
             "reference-mark reference-mark-start reference-mark-end soft-page-break hidden-text "
             "alphabetical-index-mark alphabetical-index-mark-start alphabetical-index-mark-end toc-mark "
@@ -225,7 +235,8 @@ ODT = Elements(
 OFFICE = Elements(
     _table(
         (BLOCK, "p"),
-        (INLINE, "hyperlink ins moveTo smartTag customXml sdt sdtContent dir bdo ruby rubyBase"),
+        (LINK, "hyperlink"),
+        (INLINE, "ins moveTo smartTag customXml sdt sdtContent dir bdo ruby rubyBase"),
         (DIVIDER, "tab ptab"),
         (BREAK, "br cr"),
         (WORD, "oMath oMathPara fldSimple fld"),
@@ -236,9 +247,9 @@ OFFICE = Elements(
         (LOST, "proofErr lastRenderedPageBreak softHyphen t"),
         (Element(text="\u2011"), "noBreakHyphen"),
     ),
-    others=BOX,
+    others=Element(apart=True),
 )
-"""Word and PowerPoint; everything else in a paragraph is a mark without text, or contains paragraphs of its own."""
+"""Word and PowerPoint; everything else in a paragraph is a mark without text, or contains other paragraphs."""
 
 MARKDOWN: Mapping[str, Element] = {
     "math": WORD,
@@ -247,7 +258,7 @@ MARKDOWN: Mapping[str, Element] = {
     "template": WORD,
     "image": OBJECT,
     "footnote": CLINGING,
-    "attributes": OBJECT,
+    "attributes": HIDDEN,
     "label": DIVIDER,
     "softbreak": INLINE,
     "hardbreak": BREAK,

@@ -10,11 +10,11 @@ from typing import TypeAlias, TypeGuard
 
 import regex
 
-from dragoman.markup.elements import CLINGING, INLINE, OBJECT, Element
+from dragoman.markup.elements import CLINGING, HIDDEN, INLINE, Element
 from dragoman.text.placeholders import LETTER
 
 Piece: TypeAlias = "str | Inner"
-"""What something that is kept consists of: what the file contains, and texts of their own."""
+"""A piece of something that is kept: what the file contains, or a separate text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Fixed:
     """
 
     pieces: tuple[Piece, ...]
-    element: Element = OBJECT
+    element: Element = HIDDEN
     name: str = ""
 
 
@@ -71,7 +71,7 @@ Item: TypeAlias = TextItem | Fixed | Group
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """A text of its own inside of something: a footnote, or the value of an attribute.
+    """A separate text inside of something: a footnote, or the value of an attribute.
 
     Attributes:
         items: The text.
@@ -106,7 +106,7 @@ def raw_pieces(items: Iterable[Item]) -> Iterator[Piece]:
 
 
 def raw_text(items: Iterable[Item]) -> str:
-    """What the file contains, with texts of their own."""
+    """What the file contains, with separate texts."""
     return "".join(piece if isinstance(piece, str) else raw_text(piece.items) for piece in raw_pieces(items))
 
 
@@ -125,7 +125,7 @@ def text_items(raw: str, keeps_lines: bool = False) -> list[TextItem]:
 
 
 def resolve_breaks(items: Sequence[Item]) -> list[Item]:
-    """The items, in which a line break is a space if the text after it goes on in lower case.
+    """The items, in which a line break is a space if the text after it continues in lower case.
 
     Groups in which a sentence ends are replaced by their items, between their start and their end.
     """
@@ -260,9 +260,13 @@ def _spaced(items: Sequence[Item], before: _Before) -> list[Item]:
     """The items, but a space after a space is no text; it stays in the file if something is between them."""
     found: list[Item] = []
     for item in items:
+        last = found[-1] if found else None
+        if isinstance(item, TextItem) and isinstance(last, Fixed) and _needs_space(last, before.character, item.text):
+            found[-1] = replace(last, element=replace(last.element, wraps=True))
+            found.append(TextItem("", " ", item.style))
         if isinstance(item, Group):
             item = replace(item, items=tuple(_spaced(item.items, before)))
-            before.is_textless |= not item.items
+            before.is_textless |= not plain_text(item.items)
         elif isinstance(item, Fixed):
             if item.name:
                 before.character = item.name[-1]
@@ -277,6 +281,11 @@ def _spaced(items: Sequence[Item], before: _Before) -> list[Item]:
             before.is_textless = False
         found.append(item)
     return found
+
+
+def _needs_space(last: Fixed, before: str, text: str) -> bool:
+    """Whether something that takes up space is between letters of a script with spaces between words."""
+    return last.element.space and not last.name and bool(_LETTER.match(before) and _LETTER.match(text[:1]))
 
 
 def _without_space(item: TextItem) -> tuple[TextItem, TextItem]:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from dragoman.markup.elements import (
     BLOCK,
+    HIDDEN,
     INLINE,
     OBJECT,
     STRINGS,
@@ -63,7 +64,7 @@ class Tag:
     kind: Literal["opening", "closing", "single"]
     element: Element = INLINE
     pieces: tuple[Piece, ...] = ()
-    unclosed: Element = OBJECT
+    unclosed: Element = HIDDEN
 
     @property
     def parts(self) -> tuple[Piece, ...]:
@@ -105,7 +106,7 @@ def _keep_elements(events: Sequence[Event]) -> list[Event]:
         if not isinstance(event, Tag) or not event.element.kept or event.element.wraps:
             found.append(event)
         elif event.kind == "closing":
-            found.append(Fixed((event.raw,), BLOCK if event.element.ends else OBJECT))
+            found.append(Fixed((event.raw,), BLOCK if event.element.ends else HIDDEN))
         elif event.kind == "single":
             found.append(Fixed(event.parts, event.element))
         else:
@@ -198,7 +199,7 @@ def tag_event(
     attributes = list(read_attributes(tag)) if kind != "closing" and "=" in tag else []
     values = {each.name: unescape(tag[each.start : each.end].strip("\"'")) for each in attributes}
     element = elements.find(name, values)
-    unclosed = OBJECT if name in elements.rows else elements.single
+    unclosed = HIDDEN if name in elements.rows else elements.single
     excluded = element.filled
     if excluded and kind == "single":
         element = elements.find(name)
@@ -214,7 +215,7 @@ def attribute_pieces(
     elements: Elements,
     encode: Callable[[str], str] = str,
 ) -> tuple[Piece, ...]:
-    """The pieces of a tag: the values of its attributes that people read are texts of their own."""
+    """The pieces of a tag: the values of its attributes that people read are separate texts."""
     pieces: list[Piece] = []
     position = 0
     for attribute in attributes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from urllib.parse import unquote
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
@@ -74,14 +75,28 @@ def notes(kind: str) -> str:
     )
 
 
-def docx(body: str | None = None) -> bytes:
+def relationships(targets: Mapping[str, str]) -> str:
+    """A member .rels: the kind of each target."""
+    types = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    listed = "".join(
+        f'<Relationship Id="rId{number}" Type="{types}/{kind}" Target="{target}"/>'
+        for number, (target, kind) in enumerate(targets.items(), start=1)
+    )
+    return f'{HEAD}<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{listed}</Relationships>'
+
+
+def docx(body: str | None = None, main: str = "word/document.xml", notes_name: str = "footnotes.xml") -> bytes:
+    """A Word document; programs differ in the names of the members."""
+    directory, _, name = main.rpartition("/")
+    others = {notes_name: "footnotes", "header1.xml": "header", "/word/footer1.xml": "footer", "styles.xml": "styles"}
     return package(
         {
             "[Content_Types].xml": f"{HEAD}<Types/>",
-            "_rels/.rels": f"{HEAD}<Relationships/>",
-            "word/document.xml": letter() if body is None else body,
-            "word/footnotes.xml": notes("footnote"),
-            "word/header1.xml": f"{HEAD}<w:hdr {W}><w:p>{run('Kopfzeile')}</w:p></w:hdr>",
+            "_rels/.rels": relationships({main: "officeDocument"}),
+            main: letter() if body is None else body,
+            f"{directory}/_rels/{name}.rels": relationships(others),
+            f"{directory}/{notes_name}": notes("footnote"),
+            f"{directory}/header1.xml": f"{HEAD}<w:hdr {W}><w:p>{run('Kopfzeile')}</w:p></w:hdr>",
             "word/footer1.xml": f"{HEAD}<w:ftr {W}><w:p>{run('Seite ')}{field('PAGE', '1')}</w:p></w:ftr>",
             "word/styles.xml": f"{HEAD}<w:styles {W}><w:style><w:name w:val='Überschrift'/></w:style></w:styles>",
             "word/media/image1.png": PICTURE,
@@ -89,7 +104,10 @@ def docx(body: str | None = None) -> bytes:
     )
 
 
-def slide(number: int) -> str:
+def slide(number: int, content: str = "") -> str:
+    """The content is that of a text box."""
+    if content:
+        return f'{HEAD}<p:sld {A} xmlns:p="p"><p:txBody>{content}</p:txBody></p:sld>'
     return (
         f'{HEAD}<p:sld {A} xmlns:p="p"><p:cSld><p:spTree><p:sp><p:txBody><a:bodyPr/><a:p><a:pPr lvl="0"/>'
         f'<a:r><a:rPr lang="de" b="1"/><a:t>Folie {number}</a:t></a:r><a:r><a:t> über Hunde</a:t></a:r>'
@@ -98,40 +116,56 @@ def slide(number: int) -> str:
     )
 
 
-def pptx() -> bytes:
+def pptx(
+    main: str = "ppt/presentation.xml", slides: Sequence[str] = ("slide1", "slide2", "slide10"), content: str = ""
+) -> bytes:
+    """A presentation with slides 1, 2 and 10, whose members have these names; the archive has them in another order."""
+    directory, _, name = main.rpartition("/")
+    members = {f"slides/{each}.xml": slide(number, content) for each, number in zip(slides, (1, 2, 10), strict=True)}
+    listed = dict.fromkeys(sorted(members), "slide")
+    keys = {each: f"rId{number}" for number, each in enumerate(listed, start=1)}
+    order = "".join(f'<p:sldId id="{256 + number}" r:id="{keys[each]}"/>' for number, each in enumerate(members))
     return package(
         {
             "[Content_Types].xml": f"{HEAD}<Types/>",
-            "ppt/presentation.xml": f"{HEAD}<p:presentation xmlns:p='p'/>",
-            **{f"ppt/slides/slide{number}.xml": slide(number) for number in (1, 10, 2)},
+            "_rels/.rels": relationships({f"/{main}": "officeDocument"}),
+            main: f"{HEAD}<p:presentation {R} xmlns:p='p'><p:sldIdLst>{order}</p:sldIdLst></p:presentation>",
+            f"{directory}/_rels/{name}.rels": relationships(listed),
+            **{f"{directory}/{each}": content for each, content in sorted(members.items())},
             "ppt/media/image1.png": PICTURE,
         }
     )
 
 
-def odt_content() -> str:
+_ODT_TEXT = (
+    '<text:h text:style-name="H1">Ein <text:span text:style-name="T1">großer</text:span> Hund</text:h>'
+    '<text:p text:style-name="P1">Er läuft<text:note text:id="n1"><text:note-citation>1</text:note-citation>'
+    "<text:note-body><text:p>Die Fußnote.</text:p></text:note-body></text:note> nach "
+    '<text:a xlink:href="http://a.de">Hause</text:a>.<text:s text:c="2"/>Dann&#x20;frisst er.<text:line-break/>'
+    "Neue Zeile<text:tab/>nach dem Tabulator</text:p>"
+    "<text:list><text:list-item><text:p>Punkt &amp; Komma</text:p></text:list-item></text:list>"
+    "<table:table><table:table-row><table:table-cell><text:p>Menge</text:p></table:table-cell><table:table-cell>"
+    "<text:p>12</text:p></table:table-cell></table:table-row></table:table>"
+    "<text:p><draw:frame><draw:text-box><text:p>Im Kasten</text:p></draw:text-box></draw:frame>Daneben "
+    "<office:annotation><dc:creator>Anna</dc:creator><text:p>Kommentar</text:p></office:annotation>"
+    "steht es.</text:p>"
+)
+
+
+def odt_content(content: str = "") -> str:
+    """The content is that of the text."""
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n<office:document-content xmlns:office="o" xmlns:text="t" '
         'xmlns:table="b" xmlns:draw="d" xmlns:xlink="x" xmlns:dc="dc"><office:automatic-styles>'
         '<x:y xmlns:x="n">Stil</x:y>'
         "</office:automatic-styles><office:body><office:text><text:sequence-decls/>"
         "<text:tracked-changes><text:p>Gelöscht</text:p></text:tracked-changes>"
-        '<text:h text:style-name="H1">Ein <text:span text:style-name="T1">großer</text:span> Hund</text:h>'
-        '<text:p text:style-name="P1">Er läuft<text:note text:id="n1"><text:note-citation>1</text:note-citation>'
-        "<text:note-body><text:p>Die Fußnote.</text:p></text:note-body></text:note> nach "
-        '<text:a xlink:href="http://a.de">Hause</text:a>.<text:s text:c="2"/>Dann&#x20;frisst er.<text:line-break/>'
-        "Neue Zeile<text:tab/>nach dem Tabulator</text:p>"
-        "<text:list><text:list-item><text:p>Punkt &amp; Komma</text:p></text:list-item></text:list>"
-        "<table:table><table:table-row><table:table-cell><text:p>Menge</text:p></table:table-cell><table:table-cell>"
-        "<text:p>12</text:p></table:table-cell></table:table-row></table:table>"
-        "<text:p><draw:frame><draw:text-box><text:p>Im Kasten</text:p></draw:text-box></draw:frame>Daneben "
-        "<office:annotation><dc:creator>Anna</dc:creator><text:p>Kommentar</text:p></office:annotation>"
-        "steht es.</text:p>"
+        f"{content or _ODT_TEXT}"
         "</office:text></office:body></office:document-content>"
     )
 
 
-def odt(manifest: str = "<manifest/>") -> bytes:
+def odt(manifest: str = "<manifest/>", content: str = "") -> bytes:
     styles = (
         '<office:document-styles xmlns:office="o" xmlns:style="s" xmlns:text="t"><office:styles><x>Stil</x>'
         "</office:styles><office:master-styles><style:master-page><style:header><text:p>Kopf <text:page-number>1"
@@ -141,7 +175,7 @@ def odt(manifest: str = "<manifest/>") -> bytes:
     return package(
         {
             "mimetype": "application/vnd.oasis.opendocument.text",
-            "content.xml": odt_content(),
+            "content.xml": odt_content(content),
             "styles.xml": styles,
             "Pictures/1.png": PICTURE,
             "META-INF/manifest.xml": manifest,
@@ -150,8 +184,9 @@ def odt(manifest: str = "<manifest/>") -> bytes:
     )
 
 
-def epub() -> bytes:
-    chapter = (
+def epub(chapter: str = "", name: str = "chapter.xhtml", book: str = "OEBPS/content.opf") -> bytes:
+    """A book with one chapter; programs differ in the names of the members."""
+    chapter = chapter or (
         '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" '
         '"http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">\n<html xmlns="http://www.w3.org/1999/xhtml"><head>'
         "<title>Kapitel</title><style>p { color: red }</style></head><body><h1>Ein Hund</h1>\n<p>Er läuft&nbsp;<b>sehr"
@@ -162,9 +197,11 @@ def epub() -> bytes:
     return package(
         {
             "mimetype": "application/epub+zip",
-            "META-INF/container.xml": "<container/>",
-            "OEBPS/content.opf": "<package><dc:title xmlns:dc='d'>Buch</dc:title></package>",
-            "OEBPS/chapter.xhtml": chapter,
+            "META-INF/container.xml": f'<container><rootfiles><rootfile full-path="{book}"/></rootfiles></container>',
+            book: f"<package><dc:title xmlns:dc='d'>Buch</dc:title><manifest><item id='n' href='toc.ncx' "
+            f"media-type='application/x-dtbncx+xml'/><item id='c' href='{name}' media-type='application/xhtml+xml'/>"
+            "</manifest><spine><itemref idref='c'/></spine></package>",
+            f"OEBPS/{unquote(name)}": chapter,
             "OEBPS/toc.ncx": "<ncx><head><meta content='x'/></head><navPoint><text>Ein Hund</text></navPoint></ncx>",
             "OEBPS/a.png": PICTURE,
         },

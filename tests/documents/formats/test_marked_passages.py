@@ -26,7 +26,7 @@ words = st.builds(
     st.sampled_from(STYLES),
 )
 fixed = st.builds(
-    lambda element: Fixed(("#",), element),
+    lambda element: Fixed(("# " if element.wraps or element.space else "#",), element),
     st.sampled_from([BREAK, CLINGING, CODE, DIVIDER, DIVIDER, OBJECT, WORD, WORD]),
 )
 items = st.lists(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from office_files import HEAD, W, docx, epub, odt, pptx, run
+from office_files import HEAD, W, docx, epub, field, odt, package, pptx, run
 from segment_translators import assemble, translate_shuffled, translate_upper, translate_without_letters
 
 from dragoman.documents.formats import open_document
@@ -146,3 +146,75 @@ def test_identifiers_in_cells_of_tables_are_kept() -> None:
     texts = [segment.text for segment in open_document(docx(table), "a.docx", LANGUAGES).segments]
     assert "Ein Hund" in texts
     assert not {"A-12", "SKU 4711-B", "v2.3"} & set(texts)
+
+
+RENAMED = {
+    "a.docx": (docx(), docx(main="word/document22.xml", notes_name="notes/a.xml"), docx(main="a/b/c.xml")),
+    "a.pptx": (pptx(), pptx(main="p/main.xml", slides=("z", "y", "x"))),
+    "a.epub": (epub(), epub(name="c%201.xml", book="OEBPS/b"), epub(name="x/c", book="OEBPS/package.xml")),
+}
+"""The same document with other names of its parts."""
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_parts_are_found_by_relationships(name: str) -> None:
+    expected, *others = (
+        [each.text for each in open_document(data, name, LANGUAGES).segments] for data in RENAMED[name]
+    )
+    assert len(expected) > 3
+    for texts in others:
+        assert texts == expected
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.epub"])
+def test_parts_of_documents_without_relationships_are_found_by_what_they_are(name: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(DOCUMENTS[name])) as archive:
+        members = {each: archive.read(each) for each in archive.namelist() if not each.endswith((".rels", ".opf"))}
+    texts = Counter(each.text for each in open_document(package(members), name, LANGUAGES).segments)
+    assert texts == Counter(each.text for each in open_document(DOCUMENTS[name], name, LANGUAGES).segments)
+
+
+def test_a_member_that_no_part_refers_to_is_kept() -> None:
+    with zipfile.ZipFile(io.BytesIO(docx())) as archive:
+        members = {each: archive.read(each) for each in archive.namelist()}
+    members["word/footnotes2.xml"] = members["word/document.xml"]
+    written = assemble(open_document(package(members), "a.docx", LANGUAGES), translate_upper)
+    assert read_text(written, "word/footnotes2.xml") == members["word/footnotes2.xml"].decode()
+
+
+VISIBLE = {
+    "formula": '<m:oMath xmlns:m="m"><m:r><m:t>x</m:t></m:r></m:oMath>',
+    "simple field": f'<w:fldSimple w:instr=" PAGE ">{run("3")}</w:fldSimple>',
+    "complex field": field("PAGE", "3"),
+    "symbol": '<w:r><w:sym w:font="Wingdings" w:char="F04A"/></w:r>',
+    "picture": "<w:r><w:drawing><wp:inline xmlns:wp='wp'/></w:drawing></w:r>",
+    "note": '<w:r><w:footnoteReference w:id="2"/></w:r>',
+}
+
+
+@pytest.mark.parametrize("kind", VISIBLE)
+@pytest.mark.parametrize("runs_around", [("Tom ", " ist hier."), ("Tom", " ist hier."), ("Tom ", "", " ist hier.")])
+def test_spaces_around_what_is_visible_stay(kind: str, runs_around: tuple[str, ...]) -> None:
+    """Also if the space is in a run of another style."""
+    first, *rest = runs_around
+    content = run(first) + VISIBLE[kind] + "".join(run(text, "<w:i/>" if len(rest) > 1 else "") for text in rest)
+    data = docx(f"{HEAD}<w:document {W}><w:body><w:p>{content}</w:p></w:body></w:document>")
+    text = read_text(assemble(open_document(data, "a.docx", LANGUAGES), translate_upper), "word/document.xml")
+    assert "".join(re.findall(r"<w:t [^>]*>([^<]*)<", text.replace(VISIBLE[kind], '<w:t x="">#</w:t>'))) == (
+        f"{first}#{''.join(rest)}".upper()
+    )
+
+
+def test_a_simple_field_with_a_link_is_translated() -> None:
+    link = f'<w:fldSimple w:instr=" HYPERLINK x ">{run("mehr dazu")}</w:fldSimple>'
+    data = docx(f"{HEAD}<w:document {W}><w:body><w:p>{run('Hier ist ')}{link}</w:p></w:body></w:document>")
+    assert open_document(data, "a.docx", LANGUAGES).segments[0].text == "Hier ist mehr dazu"
+
+
+def test_descriptions_of_pictures_in_books_are_translated() -> None:
+    chapter = (
+        '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>Da <img src="a" alt="Ein Hund"/> ja</p></body></html>'
+    )
+    document = open_document(epub(chapter), "a.epub", LANGUAGES)
+    assert [each.text for each in document.segments] == ["Da ja", "Ein Hund", "Ein Hund"]
+    assert 'alt="EIN HUND"/> JA' in read_text(assemble(document, translate_upper), "OEBPS/chapter.xhtml")

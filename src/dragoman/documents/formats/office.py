@@ -13,7 +13,7 @@ from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.package import OpenMember, PackagedDocument, Relationships, find_by_root
 from dragoman.documents.passage import to_parts
 from dragoman.errors import UserError
-from dragoman.markup.elements import BLOCK, DIVIDER, INLINE, MAYBE_NOTE, OBJECT, OFFICE, WORD
+from dragoman.markup.elements import BLOCK, DIVIDER, HIDDEN, INLINE, MAYBE_NOTE, OFFICE, WORD
 from dragoman.markup.items import Fixed, Group, Inner, Item, Piece, TextItem, raw_text
 from dragoman.markup.tags import CodeEdge, match_edges
 from dragoman.markup.xml import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, xml_text
@@ -126,21 +126,17 @@ def _item(node: XmlNode, start: str, end: str) -> Item:
     raw = f"{start}{raw_xml([node])}{end}"
     if isinstance(node, XmlText):
         return TextItem(raw, "")
-    element = OFFICE.find(node.name)
+    is_link = any("HYPERLINK" in value for key, value in node.attributes.items() if key.endswith("instr"))
+    element = INLINE if is_link else OFFICE.find(node.name, node.attributes)
     if element.lost:
         return TextItem(raw, "")
-    if element is INLINE or "HYPERLINK" in _instruction(node):
-        return Group((start + node.start,), node.end + end, tuple(_inline_items(node.children)))
+    if not (element.kept or element.apart):
+        return Group((start + node.start,), node.end + end, tuple(_inline_items(node.children)), element)
     if not element.apart:
         return Fixed((raw,), element)
     inner = block_items(node.children)
     pieces: tuple[Piece, ...] = (raw,) if len(inner) == 1 else (start + node.start, Inner(tuple(inner)), node.end + end)
     return Fixed(pieces, element)
-
-
-def _instruction(node: XmlElement) -> str:
-    """What a simple field says."""
-    return next((value for key, value in node.attributes.items() if key.endswith("instr")), "")
 
 
 def _is_raised(properties: Sequence[XmlElement]) -> bool:
@@ -202,7 +198,7 @@ def _field(field: Sequence[Item | _FieldCharacter]) -> Item:
     instruction = _raw(field[: separators[0] + 1]) if separators else ""
     if len(separators) == 1 and "HYPERLINK" in instruction:
         return Group((instruction,), _raw(field[-1:]), tuple(_fold_fields(field[separators[0] + 1 : -1])))
-    return Fixed((_raw(field),), WORD if separators else OBJECT)
+    return Fixed((_raw(field),), WORD if separators else HIDDEN)
 
 
 def _raw(items: Sequence[Item | _FieldCharacter]) -> str:

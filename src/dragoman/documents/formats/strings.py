@@ -6,7 +6,6 @@ import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from dragoman.documents.passage import Part, Writing, to_parts
 from dragoman.markup.items import Item, TextItem
@@ -27,10 +26,8 @@ def string_parts(
         writing: The language of the text, and how it is written in the string.
         read: The items of the string, given how a text in it is read, and whether the string is HTML.
     """
-    is_html = _decode(text) != text
-    if is_html:
-        writing = replace(writing, encode=partial(_encode, _find_references(text)))
-    return to_parts(read(text, _read_html if is_html else _read, is_html), writing)
+    is_html = has_references(text)
+    return to_parts(read(text, _read_html if is_html else _read, is_html), string_writing(text, writing))
 
 
 def _read(text: str) -> Iterator[Item]:
@@ -38,10 +35,23 @@ def _read(text: str) -> Iterator[Item]:
 
 
 def _read_html(text: str) -> Iterator[Item]:
-    yield TextItem(text, _decode(text))
+    yield TextItem(text, decode_references(text))
 
 
-def _decode(text: str) -> str:
+def has_references(text: str) -> bool:
+    """Whether a string contains references such as `&amp;`, as HTML does."""
+    return decode_references(text) != text
+
+
+def string_writing(text: str, writing: Writing) -> Writing:
+    """How translations are written in a string: as HTML if it is HTML."""
+    if not has_references(text):
+        return writing
+    references, encode = _find_references(text), writing.encode
+    return replace(writing, encode=lambda translation: encode(_encode(references, translation)))
+
+
+def decode_references(text: str) -> str:
     """The text with the characters that references stand for."""
     return _REFERENCE.sub(lambda match: html.unescape(match[0]), text)
 

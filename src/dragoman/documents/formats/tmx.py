@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dragoman.corpus.translation_units import Variants
 from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.inline_codes import code_items
-from dragoman.documents.passage import Part, to_parts
+from dragoman.documents.formats.inline_codes import code_parts
+from dragoman.documents.passage import Part
 from dragoman.errors import UserError
 from dragoman.languages.codes import find_language
 from dragoman.markup.units import language_of, tmx_variants
@@ -72,7 +72,7 @@ class _Tmx:
         space = unit.children[0].raw if isinstance(unit.children[0], XmlText) else ""
         label = language_of(empty[0]) if empty else self._label
         segment = texts[source]
-        parts = to_parts(code_items(segment.children), self._writing)
+        parts = code_parts(segment.children, self._writing)
         kept = [each for each in unit.children[:last] if not any(each is other for other in empty)]
         yield from (unit.start, raw_xml(kept), f'{space}<tuv xml:lang="{label}">{segment.start}')
         yield from (*parts, f"{segment.end}</tuv>", raw_xml(unit.children[last:]), unit.end)

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.inline_codes import code_items
-from dragoman.documents.passage import Part, to_parts
+from dragoman.documents.formats.inline_codes import code_parts
+from dragoman.documents.passage import Part
 from dragoman.errors import UserError
 from dragoman.languages.codes import find_language
 from dragoman.markup.units import State, has_spaces, is_seam, is_segment, segments_inside, xliff_segments
@@ -86,7 +86,7 @@ class _Xliff:
             yield from (start, *_mark_drafts(filled, unit, missing), unit.end)
 
     def _translate(self, source: XmlElement) -> list[Part]:
-        return to_parts(code_items(source.children), self._writing)
+        return code_parts(source.children, self._writing)
 
     def _with_target(self, unit: XmlElement, content: Sequence[Part], state: str = "") -> Iterator[Part | XmlElement]:
         """What is in a unit or segment, with another content of its target; elements in it stay as they are."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.passage import to_parts
-from dragoman.markup.elements import BLOCK, OBJECT, WORD, Elements
+from dragoman.markup.elements import BLOCK, HIDDEN, OBJECT, WORD, Elements
 from dragoman.markup.items import Fixed, Group, Inner, Item, Piece, TextItem, plain_text, text_items
 from dragoman.markup.tags import attribute_pieces, read_attributes
 from dragoman.markup.xml import XmlElement, XmlNode, XmlText, encode_xml, raw_xml
@@ -66,7 +66,7 @@ def _start_pieces(node: XmlElement, elements: Elements) -> tuple[Piece, ...]:
 def _text_items(node: XmlText, keeps_lines: bool) -> Sequence[Item]:
     """Text, a comment, or an unknown entity, which is kept."""
     if not node.text:
-        return [Fixed((node.raw,), WORD if node.raw.startswith("&") else OBJECT)]
+        return [Fixed((node.raw,), WORD if node.raw.startswith("&") else HIDDEN)]
     items = text_items(node.raw, keeps_lines)
     written = "".join(item.text for item in items)
     expected = node.text if keeps_lines else " ".join(node.text.split(" "))
