@@ -19,6 +19,7 @@ ORDER = (
     {"recipe"},
     {"text"},
     {"corpus"},
+    {"lexicon"},
     {"dataset"},
     {"model"},
     {"kernels"},

@@ -14,13 +14,14 @@ from torch import Tensor
 
 import dragoman
 from dragoman.bundle import Bundle
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
 from dragoman.engines import EngineRequest, choose
 from dragoman.engines.nearest_neighbors.build import open_index
 from dragoman.engines.nearest_neighbors.index import NEIGHBORS, RANGE, TEMPERATURE, NeighborIndex
 from dragoman.engines.scoring import target_states
 from dragoman.errors import UserError
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
+from dragoman.text.id_store import IdStore
 from dragoman.text.masked_text import reserved_ids
 from dragoman.training.run import train
 

@@ -14,10 +14,11 @@ from torch import Tensor
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import make_batch
 from dragoman.dataset.buckets import split_into_batches
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
 from dragoman.engines.protocol import Ids
 from dragoman.model.transformer import Transformer
 from dragoman.search.log_probabilities import log_probabilities
+from dragoman.text.id_store import IdStore
 
 BATCH_TOKENS = 4096
 """Maximum number of source tokens and of target tokens in a batch, padding included."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from dragoman.dataset.cooccurrence import cooccurrence_vectors
 from dragoman.dataset.prepare import Dataset
+from dragoman.lexicon.cooccurrence import cooccurrence_vectors
 from dragoman.model.transformer import Transformer
 from dragoman.training.distributed import Ranks
 

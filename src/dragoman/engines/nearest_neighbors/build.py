@@ -14,7 +14,7 @@ import torch
 from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import find_corpora
 from dragoman.dataset.pairs import CorpusPairs
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
 from dragoman.engines.nearest_neighbors.index import INDEX_FILE, TOKENS_FILE, NeighborIndex
 from dragoman.engines.scoring import target_states
 from dragoman.errors import UserError
@@ -23,6 +23,7 @@ from dragoman.system.cache import cache_directory
 from dragoman.system.files import temporary_directory
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.resumable import BuildCache, grouped
+from dragoman.text.id_store import IdStore
 from dragoman.text.masked_text import encode_pairs
 
 MAX_CONTEXTS = 20_000_000
