@@ -26,8 +26,8 @@ import dragoman
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.aligned_terms import TermAligner
-from dragoman.dataset.lexicon import learn_lexicon
 from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.lexicon.lemma_pairs import learn_lexicon
 from dragoman.text.glossary import Glossary, Term, term_words
 from dragoman.text.lemmas import lemmatizer
 from dragoman.text.term_matcher import TermMatcher, contains_term

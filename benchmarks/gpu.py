@@ -32,7 +32,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from dragoman.bundle import Bundle
 from dragoman.dataset.pairs import read_pairs
 from dragoman.dataset.prepare import Dataset
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
 from dragoman.errors import UserError
 from dragoman.model.transformer import Transformer
 from dragoman.recipe import load_recipe
@@ -40,6 +40,7 @@ from dragoman.settings import Recipe, Specials
 from dragoman.system.device import compute_dtype
 from dragoman.system.memory import keep_freed_memory
 from dragoman.system.progress import ProgressLine
+from dragoman.text.id_store import IdStore
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 from dragoman.text.words import WordRules, WordTokenizer
 from dragoman.training.loop.state import build_state

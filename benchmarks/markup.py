@@ -24,12 +24,12 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.corpus import read_corpus
-from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.documents.html_text import HtmlText
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import EngineRequest, open_engine
 from dragoman.explanation.alignment import AttentionRows, align, stored_rows
+from dragoman.lexicon.dictionary import learn_dictionary
 from dragoman.translator import Translator
 
 WORD = re.compile(r"[\w]+(?:['’-]\w+)*")

@@ -22,10 +22,10 @@ from pathlib import Path
 import dragoman
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.match_index import MatchIndex
-from dragoman.dataset.token_store import IdStore
 from dragoman.evaluation.metrics import corpus_scores
+from dragoman.lexicon.match_index import MatchIndex
 from dragoman.planning.plan import Texts, plan_recipe
+from dragoman.text.id_store import IdStore
 from dragoman.training.run.run import train
 
 LANGUAGES = ("de", "en")

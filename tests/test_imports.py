@@ -22,6 +22,7 @@ ORDER = (
     {"text"},
     {"markup"},
     {"corpus"},
+    {"lexicon"},
     {"dataset"},
     {"model"},
     {"kernels"},

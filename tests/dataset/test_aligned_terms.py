@@ -10,7 +10,7 @@ import pytest
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.dataset.aligned_terms import MAX_TERMS, TermAligner
-from dragoman.dataset.lexicon import Entry, learn_lexicon
+from dragoman.lexicon.lemma_pairs import Entry, learn_lexicon
 from dragoman.text.lemmas import lemmatizer
 
 PAIRS = [Pair(source, target) for source, target in islice(captions("train"), 400)]

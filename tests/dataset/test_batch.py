@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from dragoman.dataset.batch import make_batch, pad, take_rows
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
 from dragoman.settings import Specials
+from dragoman.text.id_store import IdStore
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
 SOURCES = [[7, 8, 9], [5], [], [6, 6, 6, 6, 6], [9, 4]]

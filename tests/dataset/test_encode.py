@@ -6,8 +6,8 @@ import pytest
 
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.encode import PairEncoder
-from dragoman.dataset.token_store import IdStore
 from dragoman.settings import Text
+from dragoman.text.id_store import IdStore
 from dragoman.text.registry import train_tokenizers
 
 PAIRS = [Pair("wort " * (number % 7), f"word {number} " * (number % 5)) for number in range(90)]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dragoman.dataset import token_store as store
-from dragoman.dataset.token_store import IdStore, PairStore, join_shards, load_shard, open_pairs, save_shard
+from dragoman.dataset.token_store import PairStore, join_shards, load_shard, open_pairs, save_shard
+from dragoman.text.id_store import IdStore
 
 
 def random_pairs(number: int, entries: int, seed: int = 1) -> PairStore:

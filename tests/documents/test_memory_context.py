@@ -13,8 +13,8 @@ import dragoman
 from conftest import TINY
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.writers import write_corpus
-from dragoman.dataset.match_index import COMPARED
 from dragoman.engines.fuzzy_memory import FuzzyMemory
+from dragoman.lexicon.match_index import COMPARED
 from dragoman.recipe import build_recipe
 from dragoman.text.match import Match
 from dragoman.training.run.run import train

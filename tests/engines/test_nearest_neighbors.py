@@ -14,11 +14,12 @@ from torch import Tensor
 
 import dragoman
 from dragoman.bundle import Bundle
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
 from dragoman.engines import EngineRequest, choose
 from dragoman.engines.nearest_neighbors import NEIGHBORS, RANGE, TEMPERATURE, NeighborIndex, open_index
 from dragoman.engines.scoring import target_states
 from dragoman.errors import UserError
+from dragoman.text.id_store import IdStore
 from dragoman.text.masked_text import reserved_ids
 from dragoman.training.run.run import train
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.dataset.token_store import IdStore
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.metrics import sentence_chrf
+from dragoman.text.id_store import IdStore
 from dragoman.translator import Translator
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dragoman.dataset.token_store import IdStore
 from dragoman.evaluation import nearest_match
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.evaluation.nearest_match import nearest_match_baseline, nearest_sentences
+from dragoman.text.id_store import IdStore
 
 if TYPE_CHECKING:
     from dragoman.dataset.prepare import Dataset

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.dataset.token_store import IdStore
 from dragoman.evaluation.word_frequency import rarest_word_counts
+from dragoman.text.id_store import IdStore
 from dragoman.translator import Translator
 
 

@@ -68,7 +68,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "training": TINY["training"] | {"steps": 250, "validations": 1, "learning_rate": 5e-3, "average": 1},
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dragoman.dataset.lexicon.FREQUENT", 1.0)  # each noun is a large part of this text
+        patch.setattr("dragoman.lexicon.lemma_pairs.FREQUENT", 1.0)  # each noun is a large part of this text
         assert train(build_recipe(TINY | changes, ["training.augmentation.terms=0.6"]), directory / "run")
     return directory / "run"
 

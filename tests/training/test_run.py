@@ -24,12 +24,13 @@ from safetensors.torch import load_file
 from dragoman.bundle import Bundle
 from dragoman.dataset.pairs import read_pairs
 from dragoman.dataset.prepare import Dataset, prepare
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.model.transformer import Transformer
 from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
+from dragoman.text.id_store import IdStore
 from dragoman.text.registry import save_tokenizers
 from dragoman.training.loop.gradients import GradientComputer
 from dragoman.training.loop.stop import StopRequested

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from dragoman.corpus.references import UndeclaredError
 
 if TYPE_CHECKING:
-    from _csv import _reader
+    from _csv import Reader
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 SAMPLE = 50
@@ -51,7 +51,7 @@ def detect_delimiter(sample: Sequence[str], quotes: bool, name: str) -> str | No
     return possible[0] if possible else None
 
 
-def table_reader(lines: Iterable[str], delimiter: str, quotes: bool) -> _reader:
+def table_reader(lines: Iterable[str], delimiter: str, quotes: bool) -> Reader:
     """A reader of the rows in some lines, which end in line breaks; it raises csv.Error for damaged ones."""
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)

@@ -9,8 +9,8 @@ from random import Random
 from typing import NamedTuple
 
 from dragoman.corpus.pair import Languages
-from dragoman.dataset.dictionary import dictionary_word_places
-from dragoman.dataset.lexicon import Entry
+from dragoman.lexicon.dictionary import dictionary_word_places
+from dragoman.lexicon.lemma_pairs import Entry
 from dragoman.text.lemmas import Lemmatize, lemmatizer
 from dragoman.text.term_marks import MarkedTerm
 

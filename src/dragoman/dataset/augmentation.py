@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from dragoman.dataset.aligned_terms import TermAligner
 from dragoman.dataset.batch import ChangedPairs
 from dragoman.dataset.buckets import Indices
-from dragoman.dataset.fuzzy_matches import FuzzyMatches
 from dragoman.dataset.prepare import Dataset
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
+from dragoman.lexicon.fuzzy_matches import FuzzyMatches
 from dragoman.settings import Augmentation, Recipe
+from dragoman.text.id_store import IdStore
 from dragoman.text.masked_text import decode_reserved, encode_masked
 from dragoman.text.sentence_changes import SentenceChanges
 from dragoman.text.term_marks import mark_terms

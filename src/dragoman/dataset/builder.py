@@ -25,16 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.encode import PairEncoder
-from dragoman.dataset.fuzzy_matches import find_matches
 from dragoman.dataset.identity import lexicon_identity, pairs_identity, tokenizers_identity
-from dragoman.dataset.lexicon import Entry, learn_lexicon
 from dragoman.dataset.pairs import CorpusChangedError
 from dragoman.dataset.split import Split, split_pairs
 from dragoman.dataset.token_store import PairStore, join_shards, load_shard, open_pairs, save_shard
 from dragoman.dataset.tokenizer_training import Tokenizers, sample_evenly, train_on_split
 from dragoman.errors import UserError
+from dragoman.lexicon.dictionary import learn_dictionary
+from dragoman.lexicon.fuzzy_matches import find_matches
+from dragoman.lexicon.lemma_pairs import Entry, learn_lexicon
 from dragoman.settings import Recipe
 from dragoman.system.cpu import usable_cores
 from dragoman.system.files import read_json, write_json

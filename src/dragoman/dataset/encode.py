@@ -10,7 +10,8 @@ import numpy as np
 
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.copy_examples import mask_pairs
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
+from dragoman.text.id_store import IdStore
 from dragoman.text.masked_text import encode_masked, masking_of
 from dragoman.text.tokenizer import Tokenizer
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.builder import DatasetBuilder
 from dragoman.dataset.identity import split_identity
-from dragoman.dataset.lexicon import Entry
 from dragoman.dataset.pairs import find_training_corpora, read_pairs
 from dragoman.dataset.token_store import PairStore
 from dragoman.dataset.tokenizer_training import Tokenizers
 from dragoman.errors import UserError, counted
+from dragoman.lexicon.lemma_pairs import Entry
 from dragoman.settings import Recipe
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import temporary_directory

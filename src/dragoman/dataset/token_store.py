@@ -1,4 +1,4 @@
-"""Token ids of many sentences in flat arrays: in memory, or on disk and memory-mapped."""
+"""Token ids of many sentence pairs in flat arrays: in memory, or on disk and memory-mapped."""
 
 from __future__ import annotations
 
@@ -15,48 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.system.files import atomic_file
-
-IdArray = NDArray[np.int32] | NDArray[np.uint16]
+from dragoman.text.id_store import IdStore
 
 SIDES, ARRAYS, WEIGHTS_FILE = ("source", "target"), ("ids", "offsets"), "weights.npy"
 
 RELEASE_BYTES = 2**28
 """The mapped pages of smaller stores are never released: reading them again would only cost time."""
-
-
-@dataclass(frozen=True)
-class IdStore:
-    """Sentences as ids: sentence i is ids[offsets[i] : offsets[i + 1]].
-
-    Shapes: `ids` (tokens,); `offsets` (sentences + 1,).
-    """
-
-    ids: IdArray
-    offsets: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, sentences: Iterable[Sequence[int]]) -> IdStore:
-        """Store sentences given as lists of ids."""
-        kept = list(sentences)
-        offsets = np.zeros(len(kept) + 1, dtype=np.int64)
-        np.cumsum([len(sentence) for sentence in kept], out=offsets[1:])
-        ids = np.fromiter(chain.from_iterable(kept), dtype=np.int32, count=int(offsets[-1]))
-        return cls(ids, offsets)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, index: int) -> IdArray:
-        return self.ids[self.offsets[index] : self.offsets[index + 1]]
-
-    @property
-    def lengths(self) -> NDArray[np.int32]:
-        """Number of ids of each sentence, (sentences,)."""
-        return np.diff(self.offsets).astype(np.int32)
-
-    def copy(self) -> IdStore:
-        """The same ids in arrays in memory."""
-        return IdStore(self.ids.copy(), self.offsets.copy())
 
 
 @dataclass(frozen=True)

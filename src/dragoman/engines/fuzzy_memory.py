@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.memory import TranslationMemory
-from dragoman.dataset.match_context import MatchContext
-from dragoman.dataset.match_index import MatchIndex
-from dragoman.dataset.token_store import IdStore
+from dragoman.lexicon.match_context import MatchContext
+from dragoman.lexicon.match_index import MatchIndex
+from dragoman.text.id_store import IdStore
 from dragoman.text.masked_text import encode_masked, mask_texts, masking_of
 from dragoman.text.match import NO_MATCH, Match
 

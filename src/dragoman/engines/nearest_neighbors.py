@@ -20,7 +20,7 @@ from torch import Tensor
 from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import find_corpora
 from dragoman.dataset.pairs import CorpusPairs
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
 from dragoman.engines.scoring import target_states
 from dragoman.errors import UserError
 from dragoman.kernels import accelerated
@@ -29,6 +29,7 @@ from dragoman.system.cache import cache_directory
 from dragoman.system.files import temporary_directory
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.resumable import BuildCache, grouped
+from dragoman.text.id_store import IdStore
 from dragoman.text.masked_text import encode_pairs
 
 NEIGHBORS = 16

@@ -14,9 +14,10 @@ from torch import Tensor
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import make_batch
 from dragoman.dataset.buckets import split_into_batches
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
 from dragoman.model.transformer import Transformer
 from dragoman.search.log_probabilities import log_probabilities, mean_log_probabilities
+from dragoman.text.id_store import IdStore
 
 Ids = Sequence[int]
 """The token ids of a sentence, without bos and eos."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.dataset.token_store import IdStore
 from dragoman.evaluation.baseline import trivial_baseline
 from dragoman.evaluation.metrics import CorpusScores, corpus_scores, sentence_chrf
 from dragoman.evaluation.word_frequency import rarest_word_counts
+from dragoman.text.id_store import IdStore
 from dragoman.translator import Translator
 
 EXTREMES = 5  # best and worst translations

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.dataset.prepare import Dataset
-from dragoman.dataset.token_store import IdStore
 from dragoman.evaluation.baseline import Baseline
 from dragoman.evaluation.metrics import corpus_scores
+from dragoman.text.id_store import IdStore
 from dragoman.text.masked_text import encode_spans_masked
 
 MAX_SENTENCES = 200_000

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.dataset.token_store import IdStore
+from dragoman.text.id_store import IdStore
 from dragoman.text.masked_text import encode_spans_masked
 from dragoman.text.tokenizer import Tokenizer
 

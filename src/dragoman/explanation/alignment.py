@@ -13,10 +13,11 @@ from torch import Tensor
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import make_batch
 from dragoman.dataset.buckets import split_into_batches
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
 from dragoman.errors import UserError
 from dragoman.explanation.capture import capture, private_copy
 from dragoman.explanation.word_tokens import WordTokens, word_tokens
+from dragoman.text.id_store import IdStore
 from dragoman.text.link import Link
 from dragoman.text.masked_text import mask_texts
 from dragoman.text.masking import KINDS, Mask

@@ -1,8 +1,8 @@
 """Which words translate each other, learned from the corpus, and whether the words of a pair belong together.
 
-The probabilities of word translations are those of IBM model 1 (Brown et al. 1993). Words that translate each other
-often enough are linked. How often a word has a linked word on the other side is measured for pairs and for shuffled
-pairs. The ratio of the two is the evidence that a pair is a translation.
+Words that translate each other often enough are linked, see `dragoman.lexicon.word_probabilities`. How often a word has
+a linked word on the other side is measured for pairs and for shuffled pairs. The ratio is the evidence that a pair is a
+translation.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.dataset.word_probabilities import word_pair_places
 from dragoman.doctor.data.length_model import Floats
 from dragoman.doctor.data.words import HASH_BITS, HASHES, Words
+from dragoman.lexicon.word_probabilities import expected_counts, word_pair_places
 
 MAX_WORD_PAIRS = 3_000_000  # word pairs of the sample from which links are learned
 MAX_WORDS = 20  # of a text, the frequent ones excluded, that are looked at
@@ -130,7 +130,7 @@ class _LinkTable:
 
 
 def _learn_links(source: Words, target: Words) -> _LinkTable:
-    """Learn which words are linked, with IBM model 1."""
+    """Learn which words are linked."""
     source, target = (
         words.filter(np.bincount(words.hashes, minlength=HASHES)[words.hashes] > 1) for words in (source, target)
     )
@@ -138,15 +138,15 @@ def _learn_links(source: Words, target: Words) -> _LinkTable:
     all_keys = _keys(source.hashes[source_indices], target.hashes[target_indices])
     keys, key_indices = np.unique(all_keys, return_inverse=True)
     source_words = (keys >> np.uint64(HASH_BITS)).astype(np.int64)
-    probabilities = np.ones(len(keys))
-    counts = np.zeros(len(keys))
-    for _ in range(ITERATIONS):
-        weights = probabilities[key_indices]
-        weights /= np.bincount(target_indices, weights, minlength=len(target.hashes))[target_indices]
-        counts = np.bincount(key_indices, weights, minlength=len(keys)).astype(np.float64)
-        probabilities = counts / np.maximum(np.bincount(source_words, counts, minlength=HASHES)[source_words], 1e-9)
+
+    def to_probabilities(counts: Floats) -> Floats:
+        return counts / np.maximum(np.bincount(source_words, counts, minlength=HASHES)[source_words], 1e-9)
+
+    # no word is produced by chance: the comparison with shuffled pairs finds those that are
+    by_chance = np.zeros(len(target.hashes))
+    counts = expected_counts(key_indices, target_indices, np.ones(len(keys)), to_probabilities, by_chance, ITERATIONS)
     target_counts = np.bincount(target.hashes, minlength=HASHES)[(keys & np.uint64(HASHES - 1)).astype(np.int64)]
-    lift = probabilities * max(1, len(target.hashes)) / np.maximum(target_counts, 1)
+    lift = to_probabilities(counts) * max(1, len(target.hashes)) / np.maximum(target_counts, 1)
     evidence = counts * np.log(np.maximum(lift, 1e-9))
     return _LinkTable(keys[(counts >= MIN_LINK_COUNT) & (lift >= MIN_LIFT) & (evidence >= MIN_LINK_EVIDENCE)])
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from dragoman.bundle import Bundle
-from dragoman.dataset.cooccurrence import cooccurrence_vectors
 from dragoman.dataset.prepare import Dataset
+from dragoman.lexicon.cooccurrence import cooccurrence_vectors
 from dragoman.model.transformer import Transformer
 from dragoman.text.masking import ALL_RESERVED
 from dragoman.text.multilingual import without_language

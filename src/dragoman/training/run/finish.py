@@ -10,9 +10,7 @@ from typing import Any
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.prepare import Dataset
-from dragoman.dataset.token_store import IdStore
 from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.doctor.output.check import check_translations
 from dragoman.engines import EngineRequest
@@ -22,10 +20,12 @@ from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.evaluation.nearest_match import nearest_match_baseline
 from dragoman.explanation.alignment_choice import choose_rows
+from dragoman.lexicon.dictionary import learn_dictionary
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
 from dragoman.system.time_limit import TimeLimit, evenly_spaced
+from dragoman.text.id_store import IdStore
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.loop.initial_weights import mix_start_weights
 from dragoman.training.loop.state import load_weights

@@ -11,10 +11,11 @@ from torch import Tensor
 
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
-from dragoman.dataset import cooccurrence
-from dragoman.dataset.cooccurrence import Side, cooccurrence_vectors, weigh_neighbors, weigh_pairs
-from dragoman.dataset.dictionary import learn_dictionary
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
+from dragoman.lexicon import cooccurrence
+from dragoman.lexicon.cooccurrence import Side, cooccurrence_vectors, weigh_neighbors, weigh_pairs
+from dragoman.lexicon.dictionary import learn_dictionary
+from dragoman.text.id_store import IdStore
 
 PAIRS = [Pair(*texts) for texts in islice(captions("train"), 2000)]
 UNSEEN = 3

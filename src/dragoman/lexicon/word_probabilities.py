@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,23 +85,40 @@ def learn_word_pairs(source: Side, target: Side) -> WordPairs:
 def _translation_probabilities(
     given: Integers, entries: Integers, produced: Integers, source: Side, target: Side
 ) -> Floats:
-    """How probable it is that one word produces the other, for each distinct pair of words, (entries,).
+    occurrences = (source.shares * len(source.ids))[given]
+    together = np.bincount(entries, minlength=len(given))
+    by_chance = target.shares[target.ids]  # by no source word
+    counts = expected_counts(
+        entries, produced, together / occurrences, lambda counts: counts / occurrences, by_chance, ITERATIONS
+    )
+    return counts / occurrences
+
+
+def expected_counts(
+    entries: Integers,
+    produced: Integers,
+    probabilities: Floats,
+    to_probabilities: Callable[[Floats], Floats],
+    by_chance: Floats,
+    iterations: int,
+) -> Floats:
+    """How often one word produces the other, for each distinct pair of words, (entries,), by expectation maximization.
 
     Args:
-        given: The word that produces the other, (entries,).
         entries: The distinct pair of each pair of words in the text, (word pairs,).
         produced: The place in the text of the word that is produced, (word pairs,).
-        source: The side of the words that produce others.
-        target: The side of the words that are produced.
+        probabilities: How probable it is at first that one word produces the other, (entries,).
+        to_probabilities: How probable it is, given how often it happens; both (entries,).
+        by_chance: How probable the word of each place is if no word produces it, (places,).
+        iterations: How often the counts are estimated.
     """
-    occurrences = (source.shares * len(source.ids))[given]
-    by_chance = target.shares[target.ids]  # by no source word
-    counts: Floats = np.bincount(entries, minlength=len(given)).astype(np.float64)
-    for _ in range(ITERATIONS):
-        weights = (counts / occurrences)[entries]
-        weights /= (by_chance + np.bincount(produced, weights, minlength=len(target.ids)))[produced]
-        counts = np.bincount(entries, weights, minlength=len(given)).astype(np.float64)
-    return counts / occurrences
+    counts = np.zeros(len(probabilities))
+    for _ in range(iterations):
+        weights = probabilities[entries]
+        weights /= (by_chance + np.bincount(produced, weights, minlength=len(by_chance)))[produced]
+        counts = np.bincount(entries, weights, minlength=len(probabilities)).astype(np.float64)
+        probabilities = to_probabilities(counts)
+    return counts
 
 
 def word_pair_places(source_counts: Integers, target_counts: Integers) -> tuple[Integers, Integers]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.text.id_store import IdPairs, IdStore
 
 COUNTED_TOKENS = 5_000_000
 """If both sides have more tokens, only some of the pairs are counted, evenly spaced."""
@@ -31,7 +31,7 @@ Side = tuple[Integers, Integers]
 """Ids of the tokens of one side, (tokens,), and the number of the pair of each, (tokens,)."""
 
 
-def cooccurrence_vectors(pairs: PairStore, first_target: int, size: int, dimensions: int, seed: int) -> Tensor:
+def cooccurrence_vectors(pairs: IdPairs, first_target: int, size: int, dimensions: int, seed: int) -> Tensor:
     """Vectors of length 1, (size, dimensions), float32; zeros for tokens of which the counts say nothing.
 
     Args:

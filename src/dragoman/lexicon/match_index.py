@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
-from dragoman.dataset.token_store import IdStore
+from dragoman.text.id_store import IdStore
 
 MIN_SCORE = 0.5
 """The translation of a less similar sentence is not used.

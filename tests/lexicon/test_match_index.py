@@ -9,8 +9,8 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from dragoman.corpus.synthetic.captions import captions
-from dragoman.dataset.match_index import MIN_SCORE, FoundSentence, MatchIndex
-from dragoman.dataset.token_store import IdStore
+from dragoman.lexicon.match_index import MIN_SCORE, FoundSentence, MatchIndex
+from dragoman.text.id_store import IdStore
 
 Sentences = list[list[int]]
 
@@ -69,8 +69,8 @@ def test_limits_leave_the_most_similar_sentences(
     """With few places and few comparisons, most matches are still found."""
     queries = [changed(text, random.Random(2)) for text in sentences[::50]]
     expected = [index.find(query) for query in queries]
-    monkeypatch.setattr("dragoman.dataset.match_index.READ_PLACES", 200)
-    monkeypatch.setattr("dragoman.dataset.match_index.COMPARED", 5)
+    monkeypatch.setattr("dragoman.lexicon.match_index.READ_PLACES", 200)
+    monkeypatch.setattr("dragoman.lexicon.match_index.COMPARED", 5)
     found = [index.find(query) for query in queries]
     same = sum((one and one.score) == (other and other.score) for one, other in zip(found, expected, strict=True))
     assert same > 0.7 * len(queries)

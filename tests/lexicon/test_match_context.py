@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.dataset.match_context import MatchContext
+from dragoman.lexicon.match_context import MatchContext
 from dragoman.settings import Text
 from dragoman.text.masked_text import encode_masked, reserved_ids
 from dragoman.text.masking import RESERVED

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.dataset.match_context import MatchContext
-from dragoman.dataset.match_index import MatchIndex
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.lexicon.match_context import MatchContext
+from dragoman.lexicon.match_index import MatchIndex
 from dragoman.system.progress import Meter, Update
+from dragoman.text.id_store import IdPairs, IdStore
 from dragoman.text.tokenizer import Tokenizer
 
 SEARCHED = 1_000_000
@@ -25,7 +25,7 @@ COPIES = 50
 """The most pairs of one group that can be a match; the sources of a group differ only in masked spans."""
 
 
-def find_matches(pairs: PairStore, tokenizer: Tokenizer, update: Update) -> NDArray[np.int64]:
+def find_matches(pairs: IdPairs, tokenizer: Tokenizer, update: Update) -> NDArray[np.int64]:
     """The index of the most similar other pair for each pair, -1 where there is none, (pairs,).
 
     Pairs with the same source do not count: a translation memory returns their translation without a model. Nor do
@@ -52,7 +52,7 @@ def find_matches(pairs: PairStore, tokenizer: Tokenizer, update: Update) -> NDAr
 class _UnmarkedSources:
     """The sources of pairs by index, without the mark of tagged pairs."""
 
-    def __init__(self, pairs: PairStore, mark: int) -> None:
+    def __init__(self, pairs: IdPairs, mark: int) -> None:
         self._sources, self._mark = pairs.source, mark
 
     def __getitem__(self, index: int) -> NDArray[Any]:
@@ -140,7 +140,7 @@ class FuzzyMatches:
         lengths: The maximum number of tokens of each source with its match, (pairs,).
     """
 
-    def __init__(self, pairs: PairStore, matches: NDArray[np.int64], source: Tokenizer, limit: int) -> None:
+    def __init__(self, pairs: IdPairs, matches: NDArray[np.int64], source: Tokenizer, limit: int) -> None:
         self._pairs, self._matches, self._context = pairs, matches, MatchContext(source)
         alone = pairs.source.lengths
         with_match = alone + 1 + pairs.target.lengths[matches]

@@ -9,13 +9,14 @@ import pytest
 from preparation import contents, kinds, prepare_dataset, treat_as_large
 from rapidfuzz.distance import Levenshtein
 
-from dragoman.dataset.fuzzy_matches import FuzzyMatches, find_matches
-from dragoman.dataset.match_context import MatchContext
-from dragoman.dataset.match_index import MIN_SCORE
 from dragoman.dataset.prepare import Dataset
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import PairStore
 from dragoman.errors import UserError
+from dragoman.lexicon.fuzzy_matches import FuzzyMatches, find_matches
+from dragoman.lexicon.match_context import MatchContext
+from dragoman.lexicon.match_index import MIN_SCORE
 from dragoman.system.progress import no_update
+from dragoman.text.id_store import IdStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,8 +101,8 @@ def test_a_match_that_makes_a_source_too_long_is_left_out(data: Dataset) -> None
 
 
 def test_of_many_pairs_some_are_searched_and_some_get_a_match(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.dataset.fuzzy_matches.SEARCHED", 100)
-    monkeypatch.setattr("dragoman.dataset.fuzzy_matches.WITH_MATCH", 50)
+    monkeypatch.setattr("dragoman.lexicon.fuzzy_matches.SEARCHED", 100)
+    monkeypatch.setattr("dragoman.lexicon.fuzzy_matches.WITH_MATCH", 50)
     found = find_matches(data.train, data.source, no_update)
     assert 0 < np.count_nonzero(found >= 0) <= 50
     assert len(set(found[found >= 0].tolist())) <= 100

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
-from dragoman.dataset.dictionary import learn_dictionary
+from dragoman.lexicon.dictionary import learn_dictionary
 
 WORDS = {"Hund": "dog", "Katze": "cat", "Haus": "house", "Baum": "tree", "rennt": "runs", "schläft": "sleeps"}
 

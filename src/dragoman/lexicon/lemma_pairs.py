@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.dataset.dictionary import dictionary_words
-from dragoman.dataset.word_probabilities import Side, Words, learn_word_pairs, select_sentences
 from dragoman.languages.scripts import has_no_spaces
+from dragoman.lexicon.dictionary import dictionary_words
+from dragoman.lexicon.word_probabilities import Side, Words, learn_word_pairs, select_sentences
 from dragoman.text.lemmas import Lemmatize, lemmatizer
 
 MIN_COUNT = 2

@@ -1,6 +1,6 @@
 """A dictionary of single words that is learned from sentence pairs.
 
-See `dragoman.dataset.word_probabilities` for how probable it is that two words translate each other.
+See `dragoman.lexicon.word_probabilities` for how probable it is that two words translate each other.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import regex
 from numpy.typing import NDArray
 
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.word_probabilities import Floats, Integers, Side, Words, learn_word_pairs, select_sentences
 from dragoman.languages.scripts import has_no_spaces
+from dragoman.lexicon.word_probabilities import Floats, Integers, Side, Words, learn_word_pairs, select_sentences
 
 MIN_COUNT = 3
 """How often two words must occur in the same sentence pair."""
