@@ -8,8 +8,9 @@ from random import Random
 import numpy as np
 import pytest
 
+from dragoman.languages.sentence_marks import without_end
 from dragoman.settings import Text
-from dragoman.text.augmentation import add_typos, to_title_case, to_upper_case, without_end
+from dragoman.text.augmentation import add_typos, to_title_case, to_upper_case
 from dragoman.text.masked_text import mask_texts, reserved_ids
 from dragoman.text.masking import Masking
 from dragoman.text.registry import train_tokenizers

@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
+from dragoman.languages.sentence_marks import without_end
 from dragoman.text.augmentation import (
     TEXT_CHANGES,
     add_typos,
     to_title_case,
     to_upper_case,
-    without_end,
     without_end_punctuation,
 )
 

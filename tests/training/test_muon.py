@@ -13,8 +13,7 @@ from dragoman.errors import UserError
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Model, Training
-from dragoman.training.loop.optimizers import BLOCK_ROWS, UPDATE_SIZE, Muon, orthogonalize
-from dragoman.training.loop.state import build_optimizer
+from dragoman.training.loop.optimizers import BLOCK_ROWS, UPDATE_SIZE, Muon, build_optimizer, orthogonalize
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker

@@ -7,9 +7,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from dragoman.serving.errors import RequestError
+from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import service_of
 from dragoman.serving.texts import TEXT_FORMATS
-from dragoman.system.tensors import read_parameters
 
 
 async def translate_apertium(request: Request) -> JSONResponse:

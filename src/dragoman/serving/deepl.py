@@ -16,10 +16,9 @@ from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.keys import hash_key
 from dragoman.serving.models import Route
-from dragoman.serving.parameters import Parameters
+from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import Service, service_of, stated_key
 from dragoman.serving.texts import Client, TranslatedText, open_plain_text
-from dragoman.system.tensors import read_parameters
 from dragoman.text.glossary import Glossary
 
 _NO_LIMIT = 10**12  # characters; clients stop if they have used as many as are allowed

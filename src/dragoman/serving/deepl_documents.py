@@ -14,9 +14,9 @@ from dragoman.serving.deepl import admit_deepl, find_glossary
 from dragoman.serving.documents import DocumentSlot, Upload, UploadedDocument
 from dragoman.serving.downloads import LIFETIME
 from dragoman.serving.errors import RequestError
+from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import Service, service_of
 from dragoman.serving.uploads import FileRequest, take_slot, translate_upload
-from dragoman.system.tensors import read_parameters
 
 _MOST_DOCUMENTS = 10_000  # whose state is remembered
 _LOG = logging.getLogger(__name__)

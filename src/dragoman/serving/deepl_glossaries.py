@@ -15,8 +15,8 @@ from dragoman.errors import UserError, shortened
 from dragoman.serving.deepl import admit_deepl, glossary_owner
 from dragoman.serving.errors import RequestError
 from dragoman.serving.glossaries import StoredGlossary, split_lines
+from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import Service, service_of
-from dragoman.system.tensors import read_parameters
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.word_forms import load_dictionaries
 

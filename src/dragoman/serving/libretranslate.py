@@ -11,15 +11,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from dragoman.documents.formats import DOCUMENT_FORMATS
-from dragoman.explanation.alignment import read_words
 from dragoman.languages.codes import language_name
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.models import Route
-from dragoman.serving.parameters import Parameters, is_text
+from dragoman.serving.parameters import Parameters, is_text, read_parameters
 from dragoman.serving.service import Service, service_of
-from dragoman.serving.texts import TEXT_FORMATS, TranslatedText
-from dragoman.system.tensors import read_parameters
+from dragoman.serving.texts import TEXT_FORMATS, TranslatedText, read_words
 from dragoman.text.match import NO_MATCH
 
 AUTO = "auto"

@@ -10,9 +10,9 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from dragoman.serving.errors import RequestError
 from dragoman.serving.libretranslate import AUTO, require_parameter
 from dragoman.serving.limits import while_connected
+from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import service_of
 from dragoman.serving.uploads import FileRequest, take_slot, translate_upload
-from dragoman.system.tensors import read_parameters
 from dragoman.text.normalization import find_control
 
 

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from dragoman.explanation.alignment import read_words
 from dragoman.languages.codes import find_language, language_name
 from dragoman.serving.corrections import CORRECTIONS_FILE, CorrectionStore
 from dragoman.serving.detection import LanguageDetector
@@ -22,7 +21,7 @@ from dragoman.serving.limits import RateLimiter, while_connected
 from dragoman.serving.metrics import Metrics
 from dragoman.serving.models import ModelTable, Route
 from dragoman.serving.scheduler import Scheduler
-from dragoman.serving.texts import Client, OpenText, TranslatedText, open_plain_text, translate_texts
+from dragoman.serving.texts import Client, OpenText, TranslatedText, open_plain_text, read_words, translate_texts
 from dragoman.settings.serving import Serving
 from dragoman.text.glossary import Glossary
 

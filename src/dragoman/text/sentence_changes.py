@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.text.augmentation import add_typos, to_title_case, to_upper_case, without_end
+from dragoman.languages.sentence_marks import without_end
+from dragoman.text.augmentation import add_typos, to_title_case, to_upper_case
 from dragoman.text.masked_text import decode_reserved, encode_masked
 from dragoman.text.multilingual import all_language_ids, without_language
 from dragoman.text.tokenizer import Tokenizer

@@ -86,7 +86,7 @@ def check_translator(translator: Translator, sources: Sequence[str], references:
 
 
 def _check_without_references(
-    sources: Sequence[str], references: Sequence[str], translations: Sequence[str], decoding: Decoding
+    sources: Sequence[str], references: Sequence[str], translations: Sequence[str], decoding: Decoding | None
 ) -> list[Finding]:
     """Findings for which it does not matter which reference belongs to which translation."""
     return [

@@ -111,7 +111,7 @@ class OnnxModel:
     def __init__(self, bundle: Bundle, graphs: Mapping[str, bytes], decoding: Decoding) -> None:
         self.decoding = decoding
         self._bundle, self._decoder = bundle, OnnxDecoder(graphs)
-        engine = StepEngine("onnx", self._decoder, EngineRequest(bundle, decoding), bundle.recipe.model.max_length)
+        engine = StepEngine("onnx", self._decoder, EngineRequest(bundle, decoding))
         self._search = TextSearch(bundle, engine, decoding)
 
     def outputs(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Outputs]:

@@ -22,10 +22,9 @@ from dragoman.serving.glossaries import split_lines
 from dragoman.serving.libretranslate import AUTO, require_parameter
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.page.words import PrefixedSegment, SegmentInWords, WordTranslator
-from dragoman.serving.parameters import Parameters
+from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import service_of
 from dragoman.serving.texts import Client, open_plain_text
-from dragoman.system.tensors import read_parameters
 from dragoman.text.glossary import Glossary
 from dragoman.text.term_matcher import TermMatcher
 
