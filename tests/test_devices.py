@@ -19,7 +19,7 @@ from dragoman.documents.segment import Segment
 from dragoman.documents.translate import TextTranslator
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.evaluation.scoring import score
-from dragoman.explanation.alignment_choice import choose_rows
+from dragoman.explanation.alignment import choose_rows
 from dragoman.serving.page.words import PrefixedSegment, WordTranslator
 from dragoman.system.progress import ProgressLine
 from dragoman.text.glossary import Glossary, Term

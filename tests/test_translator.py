@@ -20,8 +20,8 @@ from dragoman import TextTranslator
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.evaluation.scoring import score
+from dragoman.search.decode import by_expected_chrf
 from dragoman.search.hypothesis import length_penalty
-from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.settings import Decoding
 from dragoman.text.translation import Translation
 from dragoman.training.run.run import train

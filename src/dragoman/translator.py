@@ -20,9 +20,9 @@ from dragoman.engines.text_search import TextSearch
 from dragoman.errors import UserError, counted
 from dragoman.explanation.attention_map import AttentionMap
 from dragoman.explanation.explain import Explanation, explain
-from dragoman.explanation.labels import label_spans
+from dragoman.explanation.tokens import label_spans
 from dragoman.recipe import build_recipe
-from dragoman.search.trace import BeamTrace
+from dragoman.search.hypothesis import BeamTrace
 from dragoman.settings import Decoding
 from dragoman.system.device import choose_device
 from dragoman.system.resumable import grouped

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.evaluation.comparison import Comparison, compare_translators
+from dragoman.evaluation.significance import Comparison, compare_translators
 from dragoman.settings import Decoding
 from dragoman.translator import Translator
 

@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.evaluation.comparison import Comparison, SentenceDifference
-from dragoman.evaluation.comparison_verdict import describe_comparison
 from dragoman.evaluation.evaluate import Report
 from dragoman.evaluation.page.render import SENTENCES, ComparedTranslator, mark_changes, render_comparison
-from dragoman.evaluation.significance import Significance
+from dragoman.evaluation.significance import Comparison, SentenceDifference, Significance, describe_comparison
 from dragoman.settings import Data, Recipe, Training
 
 RECIPE = Recipe(

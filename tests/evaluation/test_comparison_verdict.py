@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dragoman.evaluation.comparison import Comparison, SentenceDifference
-from dragoman.evaluation.comparison_verdict import describe_comparison
 from dragoman.evaluation.evaluate import Report
-from dragoman.evaluation.significance import METHODS, Significance
+from dragoman.evaluation.significance import METHODS, Comparison, SentenceDifference, Significance, describe_comparison
 
 REPORT = Report(100, 30.0, 50.0, "", "", 1.0, 1.5, 4.5, 0.1, 0.7, None, "greedy")
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dragoman.evaluation import nearest_match
+from dragoman.evaluation.baseline import nearest_match_baseline, nearest_sentences
 from dragoman.evaluation.metrics import corpus_scores
-from dragoman.evaluation.nearest_match import nearest_match_baseline, nearest_sentences
 from dragoman.text.id_store import IdStore
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def test_training_sentences_are_their_own_nearest_matches() -> None:
 
 
 def test_a_part_of_a_large_corpus_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearest_match, "MAX_SENTENCES", 3)
+    monkeypatch.setattr("dragoman.evaluation.baseline.MAX_SENTENCES", 3)
     sentences = [[number] for number in range(7)]
     assert nearest_sentences(IdStore.of(sentences), [[0], [3], [6]]).tolist() == [0, 3, 6]
 

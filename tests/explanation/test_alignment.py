@@ -14,9 +14,16 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
-from dragoman.explanation.alignment import AttentionRows, align, attention_between_words, read_words, stored_rows
-from dragoman.explanation.alignment_choice import choose_rows, known_links
-from dragoman.explanation.word_tokens import word_tokens
+from dragoman.explanation.alignment import (
+    AttentionRows,
+    align,
+    attention_between_words,
+    choose_rows,
+    known_links,
+    read_words,
+    stored_rows,
+)
+from dragoman.explanation.tokens import word_tokens
 from dragoman.text.masked_text import decode_reserved, mask_texts
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.translator import Translator
@@ -55,7 +62,7 @@ def test_tokens_of_a_long_word_are_found_in_linear_time(
         decoded += len(ids)
         return decode_reserved(tokenizer, ids)
 
-    monkeypatch.setattr("dragoman.explanation.word_tokens.decode_reserved", counted)
+    monkeypatch.setattr("dragoman.explanation.tokens.decode_reserved", counted)
     read = word_tokens(translator.bundle.source, mask_texts(translator.bundle.source, [text])[0], 100_000)
     assert decoded < 8 * len(read.ids)
     assert read.shares.shape == (len(read.words), len(read.ids))

@@ -11,7 +11,7 @@ from dragoman.errors import UserError
 from dragoman.explanation.attention_map import AttentionMap
 from dragoman.explanation.capture import KINDS, AttentionKind, capture
 from dragoman.explanation.explain import Explanation
-from dragoman.explanation.token_sequence import TokenSequence, Word
+from dragoman.explanation.tokens import TokenSequence, Word
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Decoding, Specials
 from dragoman.translator import Translator

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.explanation.labels import sequence_labels, token_label
-from dragoman.explanation.token_sequence import TokenSequence
+from dragoman.explanation.tokens import TokenSequence, sequence_labels, token_label
 from dragoman.translator import Translator
 
 

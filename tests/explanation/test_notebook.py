@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dragoman.explanation.explain import Explanation
-from dragoman.explanation.labels import sequence_labels
+from dragoman.explanation.tokens import sequence_labels
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
 

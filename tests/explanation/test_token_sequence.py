@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.explanation.token_sequence import TokenSequence
+from dragoman.explanation.tokens import TokenSequence
 from dragoman.settings import Text
 from dragoman.text.registry import train_tokenizers
 

@@ -25,9 +25,9 @@ from dragoman.kernels import accelerate, unpadded_attention
 from dragoman.kernels.unpadded import UnpaddedBatch, unpadded_hidden
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer
-from dragoman.search import beam, decode_single
-from dragoman.search.constraints import Constraints
-from dragoman.search.history import Continuations
+from dragoman.search import beam, decode
+from dragoman.search.beam import Continuations
+from dragoman.search.logits_processors import Constraints
 from dragoman.settings import Decoding, Model, Training
 from dragoman.training.loop import batch_loss
 from dragoman.training.loop.batch_loss import BatchLoss
@@ -231,7 +231,7 @@ def test_greedy_search_waits_once_per_several_steps(prefix: bool, monkeypatch: p
         reads.append(len(steps))
         return [[[3.0 if sum(reads) == 10 else 5.0, 0.0]] * len(steps) for _ in range(SENTENCES)]
 
-    monkeypatch.setattr(decode_single, "_read", read)
+    monkeypatch.setattr(decode, "_read", read)
     settings = Decoding.model_validate({"beam_size": 1, **PROCESSORS})
-    decode_single.decode_single(*decoding(2, {}), settings, constraints(10, prefix))
+    decode.decode_single(*decoding(2, {}), settings, constraints(10, prefix))
     assert reads == [4, 4, 2]

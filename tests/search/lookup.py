@@ -16,11 +16,9 @@ from dragoman.model.build import build_model
 from dragoman.model.cache import KVCache
 from dragoman.model.transformer import Transformer
 from dragoman.search.beam import beam_search
-from dragoman.search.constraints import Constraints
-from dragoman.search.decode import decode
-from dragoman.search.decode_single import decode_single
-from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.trace import BeamTrace
+from dragoman.search.decode import decode, decode_single
+from dragoman.search.hypothesis import BeamTrace, Hypothesis
+from dragoman.search.logits_processors import Constraints
 from dragoman.settings import Decoding, Model
 
 BOS, EOS, VOCABULARY = 0, 1, 5

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from dragoman.search.compaction import fill_gaps
+from dragoman.search.beam import fill_gaps
 
 SUBSETS = [[row for row, kept in enumerate(flags) if kept] for flags in product([True, False], repeat=6)]
 

@@ -22,8 +22,8 @@ from lookup import (
 )
 
 from dragoman.search.beam import beam_search
-from dragoman.search.constraints import ANY, Constraints
-from dragoman.search.decode_single import decode_single
+from dragoman.search.decode import decode_single
+from dragoman.search.logits_processors import ANY, Constraints
 from dragoman.settings import Decoding
 
 SENTENCES = range(8)

@@ -17,7 +17,6 @@ from lookup import (
     score_of,
 )
 
-from dragoman.search import decode_single
 from dragoman.settings import Decoding
 
 SENTENCES = range(8)
@@ -46,7 +45,7 @@ def test_reading_tokens_every_few_steps_changes_nothing(
 ) -> None:
     settings = Decoding(beam_size=1, sampling=True, n_best=2)
     expected = greedy(task, SENTENCES, LENGTHS), decode_with(task, SENTENCES, LENGTHS, settings)
-    monkeypatch.setattr(decode_single, "CPU_STEPS", steps)
+    monkeypatch.setattr("dragoman.search.decode.CPU_STEPS", steps)
     assert_same(greedy(task, SENTENCES, LENGTHS), expected[0])
     for ours, theirs in zip(decode_with(task, SENTENCES, LENGTHS, settings), expected[1], strict=True):
         assert_same(ours, theirs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sacrebleu.metrics.chrf import CHRF
 
-from dragoman.search.minimum_bayes_risk import by_expected_chrf
+from dragoman.search.decode import by_expected_chrf
 
 TEXTS = ["a small dog runs", "a little dog runs", "a small dog runs", "a small dog is running", "two cats", ""]
 

@@ -19,7 +19,7 @@ from lookup import (
 
 from dragoman.search.decode import decode
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.required_tokens import RequiredTokens
+from dragoman.search.logits_processors import RequiredTokens
 from dragoman.settings import Decoding
 
 LIMIT = 8

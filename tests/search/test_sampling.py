@@ -11,10 +11,9 @@ import pytest
 import torch
 from lookup import BOS, EOS, WORDS, LookupTask, assert_same, beam, decode_with, greedy, log_probabilities_of, score_of
 
-from dragoman.search.constraints import Constraints
-from dragoman.search.decode import decode
+from dragoman.search.decode import Sampler, decode
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.sampler import Sampler
+from dragoman.search.logits_processors import Constraints
 from dragoman.settings import Decoding
 
 DRAWS = 5000

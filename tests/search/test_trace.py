@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from lookup import EOS, WORDS, LookupTask, Task, TransformerTask, assert_same, beam, continuations, decode_with
 
-from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.trace import BeamTrace
+from dragoman.search.hypothesis import BeamTrace, Hypothesis
 from dragoman.settings import Decoding
 
 SENTENCES = range(8)

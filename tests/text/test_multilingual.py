@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.explanation.word_tokens import word_tokens
+from dragoman.explanation.tokens import word_tokens
 from dragoman.settings import Text
 from dragoman.text.augmentation import to_upper_case
 from dragoman.text.masking import Mask

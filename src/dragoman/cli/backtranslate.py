@@ -23,8 +23,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import refuse_to_overwrite
-from dragoman.cli.standard_streams import DASH
+from dragoman.cli.output import DASH, refuse_to_overwrite
 from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.json_output import JsonFlag, refuse_file_name
 from dragoman.cli.options import (
     ComputeType,
     Device,
@@ -20,12 +19,19 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import open_output, print_json, print_to_stderr, refuse_to_overwrite
-from dragoman.cli.standard_streams import DASH
+from dragoman.cli.output import (
+    DASH,
+    JsonFlag,
+    open_output,
+    print_json,
+    print_to_stderr,
+    refuse_file_name,
+    refuse_to_overwrite,
+)
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
-    from dragoman.evaluation.comparison import Comparison
+    from dragoman.evaluation.significance import Comparison
 
 
 def compare(
@@ -57,8 +63,8 @@ def compare(
     """
     from dragoman.corpus.corpus import read_texts
     from dragoman.doctor.output.input_checks import check_languages_of_files
-    from dragoman.evaluation.comparison import compare_translators
     from dragoman.evaluation.page.render import ComparedTranslator, render_comparison
+    from dragoman.evaluation.significance import compare_translators
 
     refuse_file_name(context)
     if as_json and output == DASH:
@@ -83,7 +89,7 @@ def compare(
 
 
 def _print_comparison(comparison: Comparison, paths: tuple[Path, Path], sentences: int) -> None:
-    from dragoman.evaluation.comparison_verdict import describe_comparison
+    from dragoman.evaluation.significance import describe_comparison
 
     print("\n".join(describe_comparison(comparison)), end="\n\n")
     for name, path, report in zip("AB", paths, (comparison.first, comparison.second), strict=True):

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.options import DataDirectory
-from dragoman.cli.standard_streams import file_for_standard_input, file_for_standard_output
+from dragoman.cli.output import file_for_standard_input, file_for_standard_output
 from dragoman.cli.text_files import (
     ColumnsOption,
     DelimiterOption,

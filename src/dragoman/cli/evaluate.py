@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.json_output import JsonFlag, refuse_file_name
 from dragoman.cli.options import (
     BundlePath,
     ComputeType,
@@ -20,7 +19,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import print_json, print_to_stderr
+from dragoman.cli.output import JsonFlag, print_json, print_to_stderr, refuse_file_name
 from dragoman.errors import counted
 
 

@@ -19,8 +19,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import open_output
-from dragoman.cli.standard_streams import DASH
+from dragoman.cli.output import DASH, open_output
 
 if TYPE_CHECKING:
     from dragoman.translator import Translator

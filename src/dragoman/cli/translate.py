@@ -23,9 +23,8 @@ from dragoman.cli.options import (
 )
 from dragoman.cli.output import open_output, refuse_to_overwrite
 from dragoman.cli.translate_document import check_files, translate_document
-from dragoman.cli.translate_html import write_html
 from dragoman.cli.translate_input import TranslateInput
-from dragoman.cli.translate_lines import translate_lines
+from dragoman.cli.translate_text import translate_lines, write_html
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:

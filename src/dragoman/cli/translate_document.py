@@ -10,9 +10,8 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from dragoman.cli.output import refuse_to_overwrite
-from dragoman.cli.standard_streams import DASH
-from dragoman.cli.translation_problems import with_doubt
+from dragoman.cli.output import DASH, refuse_to_overwrite
+from dragoman.cli.translate_text import with_doubt
 from dragoman.errors import UserError, counted
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.standard_streams import DASH, read_standard_input
+from dragoman.cli.output import DASH, read_standard_input
 from dragoman.cli.suggestions import command_with
 from dragoman.errors import UserError, nearest
 from dragoman.system.run_paths import has_bundle

@@ -12,7 +12,7 @@ from dragoman.corpus.memory import TranslationMemory
 from dragoman.doctor.input.source_language import OTHER_LANGUAGE, SourceLanguage
 from dragoman.doctor.input.text_warnings import MUCH_LONGER
 from dragoman.doctor.input.training_text import TrainingText
-from dragoman.doctor.output.sentence_checks import EMPTY, check_sentence
+from dragoman.doctor.output.text_checks import EMPTY, check_sentence
 from dragoman.documents.accelerators import attach_accelerator
 from dragoman.documents.copied_spans import check_spans, misplaced_tags, restore_spans
 from dragoman.documents.division import divide

@@ -14,7 +14,7 @@ from dragoman.dataset.buckets import split_into_batches
 from dragoman.engines.protocol import EngineRequest
 from dragoman.engines.scoring import Ids
 from dragoman.errors import UserError
-from dragoman.search.minimum_bayes_risk import sampling_settings
+from dragoman.search.decode import sampling_settings
 
 T = TypeVar("T")
 

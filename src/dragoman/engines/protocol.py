@@ -12,8 +12,7 @@ import torch
 from dragoman.bundle import Bundle
 from dragoman.engines.scoring import Ids, TargetScores
 from dragoman.model.transformer import Transformer
-from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.trace import BeamTrace
+from dragoman.search.hypothesis import BeamTrace, Hypothesis
 from dragoman.settings import Decoding
 from dragoman.system.device import compute_dtype
 

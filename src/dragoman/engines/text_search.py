@@ -11,9 +11,8 @@ from dragoman.engines.fuzzy_memory import FuzzyMemory
 from dragoman.engines.protocol import Copies, Engine
 from dragoman.engines.scoring import Ids
 from dragoman.errors import UserError, shortened
-from dragoman.search.hypothesis import Hypothesis, length_penalty
-from dragoman.search.minimum_bayes_risk import by_expected_chrf
-from dragoman.search.trace import BeamTrace
+from dragoman.search.decode import by_expected_chrf
+from dragoman.search.hypothesis import BeamTrace, Hypothesis, length_penalty
 from dragoman.settings import Decoding
 from dragoman.text.glossary import FoundTerm
 from dragoman.text.masked_text import decode_with_spans, encode_masked, mask_texts, masking_of, reserved_ids, text_ids

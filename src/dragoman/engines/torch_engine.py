@@ -26,11 +26,9 @@ from dragoman.engines.scoring import Ids, TargetScores, score_targets
 from dragoman.errors import UserError
 from dragoman.kernels import accelerated, supports_unpadded
 from dragoman.model.transformer import Transformer
-from dragoman.search.constraints import ANY, Constraints, max_target_length
 from dragoman.search.decode import decode
-from dragoman.search.hypothesis import Decoder, Hypothesis
-from dragoman.search.required_tokens import RequiredTokens
-from dragoman.search.trace import BeamTrace
+from dragoman.search.hypothesis import BeamTrace, Decoder, Hypothesis
+from dragoman.search.logits_processors import ANY, Constraints, RequiredTokens, max_target_length
 from dragoman.system.device import to_device
 from dragoman.text.masked_text import reserved_ids
 from dragoman.text.multilingual import all_language_ids

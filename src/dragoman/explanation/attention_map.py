@@ -14,8 +14,7 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.capture import KINDS, AttentionKind, capture, private_copy
-from dragoman.explanation.labels import sequence_labels
-from dragoman.explanation.token_sequence import TokenSequence
+from dragoman.explanation.tokens import TokenSequence, sequence_labels
 
 Weights = NDArray[np.float32]
 

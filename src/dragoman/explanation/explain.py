@@ -10,8 +10,8 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.attention_map import AttentionMap, attention_html, map_attention
+from dragoman.search.hypothesis import BeamTrace, Candidate
 from dragoman.search.logits_processors import LogitsProcessor, apply_processors, build_processors
-from dragoman.search.trace import BeamTrace, Candidate
 from dragoman.settings import Decoding
 from dragoman.text.translation import Translation, translation_html
 

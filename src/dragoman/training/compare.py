@@ -18,9 +18,8 @@ from dragoman.dataset.pairs import read_pairs
 from dragoman.doctor.output.text_checks import MIN_REPEATS, count_repeats
 from dragoman.engines.ctranslate2.convert import conversion_directory
 from dragoman.errors import UserError, counted
-from dragoman.evaluation.comparison_verdict import describe_significance
 from dragoman.evaluation.metrics import corpus_scores
-from dragoman.evaluation.significance import paired_tests
+from dragoman.evaluation.significance import describe_significance, paired_tests
 from dragoman.search.description import describe_decoding
 from dragoman.settings import Recipe
 from dragoman.settings.decoding import PLAIN_SEARCH

@@ -13,8 +13,8 @@ from dragoman.explanation.attention_map import AttentionMap
 from dragoman.explanation.capture import KINDS
 from dragoman.explanation.explain import Explanation
 from dragoman.explanation.page.render import render_page
-from dragoman.explanation.token_sequence import TokenSequence, Word
-from dragoman.search.trace import Candidate
+from dragoman.explanation.tokens import TokenSequence, Word
+from dragoman.search.hypothesis import Candidate
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
 

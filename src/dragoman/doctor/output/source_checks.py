@@ -11,7 +11,7 @@ from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.doctor.input.text_warnings import TextChecker
 from dragoman.doctor.input.training_text import TrainingText, log_length_ratio
-from dragoman.doctor.output.sentence_checks import MAX_DEVIATIONS
+from dragoman.doctor.output.text_checks import MAX_DEVIATIONS
 
 UNUSUAL_SHARE = 0.05  # of the sources; fewer unusual ones of a kind change no average
 LENGTH_SHARE = 0.5  # of the sources; shuffled references have unusual lengths, too

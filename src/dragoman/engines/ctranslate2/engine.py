@@ -21,9 +21,8 @@ from dragoman.engines.torch_engine import StepEngine
 from dragoman.engines.torch_engine import open_engine as open_torch_engine
 from dragoman.errors import UserError
 from dragoman.model.transformer import Transformer
-from dragoman.search.constraints import max_target_length
-from dragoman.search.hypothesis import Hypothesis, finished_hypothesis, length_penalty
-from dragoman.search.trace import BeamTrace
+from dragoman.search.hypothesis import BeamTrace, Hypothesis, finished_hypothesis, length_penalty
+from dragoman.search.logits_processors import max_target_length
 from dragoman.text.multilingual import all_language_ids
 
 _SCORED_TOKENS = 256  # per batch; small, so that even a few sentences keep several workers busy

@@ -7,9 +7,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.evaluation.comparison import Comparison
-from dragoman.evaluation.comparison_verdict import ALPHA, describe_comparison
-from dragoman.evaluation.significance import Significance
+from dragoman.evaluation.significance import ALPHA, Comparison, Significance, describe_comparison
 from dragoman.settings import Recipe
 from dragoman.system.templates import template_environment
 

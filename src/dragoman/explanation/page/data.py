@@ -12,8 +12,8 @@ from dragoman.bundle import Bundle
 from dragoman.explanation.attention_map import AttentionMap, Weights
 from dragoman.explanation.capture import KINDS, AttentionKind
 from dragoman.explanation.explain import Explanation
-from dragoman.explanation.labels import sequence_labels, token_label
-from dragoman.search.trace import Candidate
+from dragoman.explanation.tokens import sequence_labels, token_label
+from dragoman.search.hypothesis import Candidate
 from dragoman.text.tokenizer import Tokenizer
 
 

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.explain import Explanation
-from dragoman.explanation.labels import label_spans
 from dragoman.explanation.page.data import page_data
+from dragoman.explanation.tokens import label_spans
 from dragoman.search.description import describe_decoding
 from dragoman.settings import Decoding
 from dragoman.system.templates import template_environment

@@ -15,11 +15,11 @@ from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.doctor.output.check import check_translations
 from dragoman.engines import EngineRequest
 from dragoman.errors import UserError, counted
+from dragoman.evaluation.baseline import nearest_match_baseline
 from dragoman.evaluation.confidence import MIN_PAIRS, calibrate
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
-from dragoman.evaluation.nearest_match import nearest_match_baseline
-from dragoman.explanation.alignment_choice import choose_rows
+from dragoman.explanation.alignment import choose_rows
 from dragoman.lexicon.dictionary import learn_dictionary
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe

@@ -1,4 +1,4 @@
-"""dragoman translate without --document: a line of output for each line of text."""
+"""dragoman translate without --document: lines of text, or HTML, and warnings about all translations of a text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from dragoman.cli.output import open_output, to_json, to_line
-from dragoman.cli.standard_streams import DASH
+from dragoman.cli.output import DASH, open_output, to_json, to_line
 from dragoman.cli.translate_input import TranslateInput
-from dragoman.cli.translation_problems import ProblemCounts, with_doubt
 from dragoman.errors import UserError, counted
 from dragoman.system.files import read_json, sha256, write_json
 from dragoman.system.progress import Meter, ProgressLine
@@ -22,6 +20,7 @@ from dragoman.system.resumable import BlockStore, grouped, only_writer, run_bloc
 
 if TYPE_CHECKING:
     from dragoman.documents.translate import TextTranslator
+
 
 GROUP = 512
 """Lines that are translated together: 4,096 would be no faster, and more of them would be lost or waited for."""
@@ -176,3 +175,81 @@ def _discard(finished: _FinishedLines) -> None:
         path.unlink()
     if not any(finished.store.directory.glob("*.json")):
         shutil.rmtree(finished.store.directory)
+
+
+def write_html(texts: TextTranslator, chosen: TranslateInput, file: IO[str]) -> ProblemCounts:
+    """Write the translations of HTML documents, and count the parts of them that have problems.
+
+    Each text on the command line is a document, and so is all of a file. A text is written with a line break.
+    """
+    from dragoman.documents.html_text import HtmlText
+
+    counts = ProblemCounts("part")
+    for html in chosen.read_documents():
+        document = HtmlText(html, texts.source_language, texts.whole_lines, keeps_others=True)
+        translations = texts.translate_segments(document.segments)
+        for each in translations:
+            counts.add(with_doubt(each.problems, each.confidence))
+        file.write(document.assemble(translations) + "\n" * bool(chosen.texts))
+    return counts
+
+
+_UNSURE = "probably wrong"
+
+
+def with_doubt(problems: Sequence[str], confidence: float | None) -> list[str]:
+    """The problems of a translation, and that it is probably wrong, if its confidence is low."""
+    from dragoman.evaluation.confidence import LOW_CONFIDENCE
+
+    if confidence is None or confidence >= LOW_CONFIDENCE:
+        return list(problems)
+    shown = min(round(100 * confidence), round(100 * LOW_CONFIDENCE) - 1)  # below the limit when rounded, too
+    return [*problems, f"{_UNSURE} (confidence {shown}%)"]
+
+
+class ProblemCounts:
+    """How many translations have problems of each kind.
+
+    Args:
+        unit: What is translated, "line" or "part".
+    """
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+        self.empty = self.foreign = self.doubtful = self.faulty = self.unsure = 0
+
+    def add(self, problems: Sequence[str]) -> None:
+        """Count the problems of one translation, as of `with_doubt`."""
+        from dragoman.doctor.input.source_language import OTHER_LANGUAGE
+        from dragoman.doctor.output.text_checks import EMPTY
+
+        unsure = {problem for problem in problems if problem.startswith(_UNSURE)}
+        details = {problem for problem in problems if ": " in problem}  # such as "missing: %s"
+        self.empty += EMPTY in problems
+        self.foreign += OTHER_LANGUAGE in problems
+        self.doubtful += bool(set(problems) - details - unsure - {EMPTY, OTHER_LANGUAGE})  # such as "loop"
+        self.unsure += bool(unsure)
+        self.faulty += bool(details)
+
+    def warn(self, remedy: str = "", *, unseen: bool) -> None:
+        """Print the counts.
+
+        Args:
+            remedy: Added to the counts of problems with which it helps.
+            unseen: Whether nobody sees the translations now. Otherwise, those that are obviously wrong are not counted.
+        """
+        from dragoman.evaluation.confidence import LOW_CONFIDENCE
+
+        empty, foreign = counted(self.empty, self.unit), counted(self.foreign, self.unit)
+        doubtful, faulty = counted(self.doubtful, "translation"), counted(self.faulty, "translation")
+        unsure = counted(self.unsure, "translation")
+        messages = {
+            f"{empty} with a sentence that the model leaves empty, so it is not translated": self.empty,
+            f"{foreign} with a sentence that is probably not in the source language": self.foreign * unseen,
+            f"{doubtful} with repeated words, a copied sentence or an unusual length{remedy}": self.doubtful * unseen,
+            f"{unsure} with a confidence below {LOW_CONFIDENCE:.0%}, so probably wrong": self.unsure * unseen,
+            f"{faulty} with other placeholders, tags, URLs, numbers or terms than the source{remedy}": self.faulty,
+        }
+        for message, count in messages.items():
+            if count:
+                print(f"dragoman: warning: {message}", file=sys.stderr)

@@ -1,20 +1,74 @@
-"""The words of a text, in characters, and the tokens that they consist of."""
+"""Tokens with the words that they belong to, and their labels in maps and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from dragoman.bundle import Bundle
 from dragoman.languages.scripts import WITHOUT_SPACES
-from dragoman.text.masked_text import decode_reserved, encode_masked
+from dragoman.text.masked_text import LabelledTokenizer, decode_reserved, encode_masked, masking_of
 from dragoman.text.masking import ALL_RESERVED, Mask
 from dragoman.text.multilingual import language_ids, without_language
 from dragoman.text.normalization import METASPACE
 from dragoman.text.tokenizer import Tokenizer
+
+
+class Word(NamedTuple):
+    """A word and the range of its tokens, from `start` up to but not including `end`."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class TokenSequence:
+    """The tokens of a sequence, in order, and the words that they form."""
+
+    tokens: list[str]
+    words: list[Word]
+
+    @classmethod
+    def from_ids(cls, tokenizer: Tokenizer, ids: Sequence[int]) -> TokenSequence:
+        """The tokens and words of token ids; bos and eos are words by themselves."""
+        vocabulary = tokenizer.vocabulary
+        tokens = [vocabulary.tokens[index] for index in ids]
+        starts = _word_starts(tokenizer, ids)
+        words = [
+            Word(tokenizer.decode(ids[start:end]) or "".join(tokens[start:end]), start, end)
+            for start, end in zip(starts, [*starts[1:], len(ids)], strict=True)
+        ]
+        return cls(tokens, words)
+
+    @property
+    def starts(self) -> list[int]:
+        """The index of the first token of each word."""
+        return [word.start for word in self.words]
+
+    def by_word(self) -> TokenSequence:
+        """The same sequence with each word as one token."""
+        texts = [word.text for word in self.words]
+        return TokenSequence(texts, [Word(text, index, index + 1) for index, text in enumerate(texts)])
+
+
+def _word_starts(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int]:
+    vocabulary = tokenizer.vocabulary
+    separate = {vocabulary.bos, vocabulary.eos}
+    return [
+        position
+        for position, index in enumerate(ids)
+        if position == 0
+        or index in separate
+        or ids[position - 1] in separate
+        or tokenizer.starts_word(vocabulary.tokens[index])
+    ]
+
 
 _CHUNK = regex.compile(rf"[^\s\p{{Cc}}{METASPACE}]+")  # what `collapse_spaces` separates
 _LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}_]--[{WITHOUT_SPACES}]]"
@@ -100,3 +154,29 @@ def _shares(words: Sequence[Span], tokens: Sequence[Span]) -> Shares:
     common = np.minimum(word[..., 1], token[..., 1]) - np.maximum(word[..., 0], token[..., 0])
     lengths = token[..., 1] - token[..., 0]
     return np.asarray(np.maximum(common, 0) / np.maximum(lengths, 1), dtype=np.float32)
+
+
+CONTINUATION = "·"  # precedes a token that continues the previous word
+
+
+def label_spans(bundle: Bundle, mask: Mask) -> Bundle:
+    """The bundle with tokenizers that spell reserved tokens like the spans of a sentence."""
+    if masking_of(bundle.source) is None:
+        return bundle
+    source, target = LabelledTokenizer(bundle.source, mask), LabelledTokenizer(bundle.target, mask)
+    return replace(bundle, source=source, target=target)
+
+
+def sequence_labels(sequence: TokenSequence) -> list[str]:
+    """The labels of all tokens of a sequence."""
+    starts = set(sequence.starts)
+    return [_label(token, index in starts) for index, token in enumerate(sequence.tokens)]
+
+
+def token_label(tokenizer: Tokenizer, token: str) -> str:
+    """The label of a single token, such as an alternative that is not in the translation."""
+    return _label(token, token == tokenizer.vocabulary.specials.eos or tokenizer.starts_word(token))
+
+
+def _label(token: str, starts_word: bool) -> str:
+    return (token.removeprefix(METASPACE) or token) if starts_word else CONTINUATION + token
