@@ -1,4 +1,4 @@
-"""The same fragment gives the same segments and keeps its marks at the same places, whatever format contains it."""
+"""The same fragment gives the same segments and keeps its marks at the same places in every format."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FRAGMENTS = {
     "Der <b>Hund.<br/>Er</b> bellt.": ["Der Hund.", "Er bellt."],
     "Der <b>Hund<br/>da</b> bellt.": ["Der Hund da bellt."],
     "<p>Ein Hund</p><p>Eine <b>Katze</b></p>": ["Ein Hund", "Eine Katze"],
-    # what is left alone
+    # kept as it is
     "Nimm <code>rm -r</code> dafür.": ["Nimm {1} dafür."],
     "Nimm <code>rm</code>s und <var>x</var>.": ["Nimm {1}s und {2}."],
     "Die <span translate='no'>Acme Hund</span> ist da.": ["Die {1} ist da."],
