@@ -37,6 +37,14 @@ def write_xliff(source: str) -> str:
     return f'<xliff><file source-language="de" target-language="en">{unit}</file></xliff>'
 
 
+def write_divided(size: int) -> str:
+    """A unit with many segments, of which every second one has no place yet."""
+    sources = "".join(f'<mrk mtype="seg" mid="{number}">A.</mrk>' for number in range(size))
+    targets = "".join(f'<mrk mtype="seg" mid="{number}">A.</mrk>' for number in range(0, size, 2))
+    unit = f"<trans-unit><source>A.</source><seg-source>{sources}</seg-source><target>{targets}</target></trans-unit>"
+    return f'<xliff><file source-language="de" target-language="en">{unit}</file></xliff>'
+
+
 def write_docx(paragraph: str) -> bytes:
     return docx(f"{HEAD}<w:document {W}><w:body><w:p>{paragraph}</w:p></w:body></w:document>")
 
@@ -75,6 +83,14 @@ NESTED: dict[str, Callable[[int], object]] = {
     "texts in xml": lambda size: run_file("a.xlf", write_xliff("a &amp; " * size)),
     "cdata": lambda size: run_file("a.xlf", write_xliff(f"<![CDATA[{'a ' * size}]]>")),
     "lines of cdata": lambda size: run_file("a.xlf", write_xliff("<![CDATA[" + "a\n" * size + "]]>")),
+    "segments": lambda size: run_file("a.xlf", write_divided(size)),
+    "segments of xliff 2": lambda size: run_file(
+        "a.xliff",
+        '<xliff srcLang="de" trgLang="en"><file><unit>'
+        + "<segment><source>A.</source></segment>" * size
+        + "</unit></file></xliff>",
+    ),
+    "messages": lambda size: run_file("a.po", 'msgid "A."\nmsgid_plural "B."\nmsgstr[0] ""\nmsgstr[1] ""\n\n' * size),
     "codes": lambda size: run_file("a.xlf", write_xliff('<bpt id="1"/>a ' * size)),
     "groups": lambda size: run_file("a.xlf", write_xliff('<g id="1">a</g> b ' * size)),
     "sentences with groups": lambda size: run_file("a.xlf", write_xliff('A <g id="1">a</g> b. ' * size)),

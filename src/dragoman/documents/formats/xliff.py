@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from dragoman.corpus.pair import Languages
@@ -73,7 +74,7 @@ class _Xliff:
         if not missing:
             yield raw_xml([unit])
         elif unit.name == "unit":
-            yield from (unit.start, *self._segments(unit, list(missing.values())), unit.end)
+            yield from (unit.start, *self._segments(unit, set(map(id, missing.values()))), unit.end)
         else:
             start = with_attribute(unit.start, "approved", "no") if "approved" in unit.attributes else unit.start
             target = next(iter(unit.elements("target")), None)
@@ -93,7 +94,7 @@ class _Xliff:
         sources, targets = unit.elements("source", "seg-source"), unit.elements("target")
         target = targets[0] if targets else None
         tag = _tag_name(target.start) if target else _tag_name(sources[0].start).replace("source", "target")
-        start = target.start.replace("/>", ">") if target else f"<{tag}>"
+        start = _opening(target.start) if target else f"<{tag}>"
         start = with_attribute(start, "state", state) if state else start
         for node in unit.children:
             if node is not target:
@@ -109,14 +110,14 @@ class _Xliff:
 
         New segments are where their elements are in the target, or else before the next segment, or at the end.
         """
-        order = list(segments_inside(source))
+        order = {key: place for place, key in enumerate(segments_inside(source))}
         placed = segments_inside(target) if target else segments_inside(source)
-        waiting = [key for key in order if key in missing and key not in placed]
+        waiting = deque(key for key in order if key in missing and key not in placed)
         seam = _Seam(self._separator)
 
         def write(key: str, element: XmlElement) -> Iterator[Part]:
             yield seam.before(xml_text(missing[key]), is_new=True)
-            yield from (element.start.replace("/>", ">"), *self._translate(missing[key]))
+            yield from (_opening(element.start), *self._translate(missing[key]))
             yield f"</{_tag_name(element.start)}>"
 
         def walk(nodes: Sequence[XmlNode]) -> Iterator[Part]:
@@ -128,8 +129,9 @@ class _Xliff:
                     yield from (node.start, *walk(node.children), node.end)
                 else:
                     key = keys[id(node)]
-                    while waiting and key in order and order.index(waiting[0]) < order.index(key):
-                        yield from write(waiting[0], missing[waiting.pop(0)])
+                    while waiting and key in order and order[waiting[0]] < order[key]:
+                        earlier = waiting.popleft()
+                        yield from write(earlier, missing[earlier])
                     if key in missing:
                         yield from write(key, node)
                     else:
@@ -141,11 +143,11 @@ class _Xliff:
         for key in waiting:
             yield from write(key, missing[key])
 
-    def _segments(self, unit: XmlElement, missing: Sequence[XmlElement]) -> Iterator[Part]:
-        """The content of a unit of XLIFF 2, some of whose segments are missing."""
+    def _segments(self, unit: XmlElement, missing: Collection[int]) -> Iterator[Part]:
+        """The content of a unit of XLIFF 2; `missing` are the `id` of the sources to translate."""
         segments = [each for each in unit.elements("segment", "ignorable") if each.elements("source")]
         sources = [each.elements("source")[0] for each in segments]
-        is_new = [any(source is each for each in missing) for source in sources]
+        is_new = [id(source) in missing for source in sources]
         texts = [
             xml_text(source if new else (segment.elements("target") or [source])[0])
             for segment, source, new in zip(segments, sources, is_new, strict=True)
@@ -199,6 +201,11 @@ def _mark_drafts(parts: Iterable[Part | XmlElement], unit: XmlElement, missing: 
             else:
                 yield raw_xml([node])
         yield part.end
+
+
+def _opening(start: str) -> str:
+    """A start tag that may be that of an empty element, before content."""
+    return re.sub(r"\s*/>$", ">", start)
 
 
 def _tag_name(start: str) -> str:
