@@ -24,7 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", type=Path, nargs="?", default=Path("runs/quickstart"), help="or a run directory")
     parser.add_argument("--corpus", default="captions:test", help="pairs to translate, as recipes name them")
-    parser.add_argument("--engine", choices=ENGINES, default="cpu")
+    parser.add_argument("--engine", choices=ENGINES, default="torch")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
     parser.add_argument("--sizes", type=int, nargs="+", default=[64, 8, 1])
     arguments = parser.parse_args()

@@ -2,7 +2,7 @@
 
 python benchmarks/decoding.py runs/quickstart
 python benchmarks/decoding.py runs/multi30k-de-en --corpus multi30k:test_2016_flickr --beams 1 5
-python benchmarks/decoding.py runs/multi30k-de-en --engines cpu "ctranslate2 float32" --repeats 7
+python benchmarks/decoding.py runs/multi30k-de-en --engines torch "ctranslate2 float32" --repeats 7
 
 "Equal" is the share of translations that are the same as those of the first engine. A repeat measures every engine
 once, in turn, so that changes in the speed of the machine affect all equally.
@@ -28,9 +28,11 @@ from dragoman.corpus.corpus import read_corpus
 from dragoman.engines import EngineRequest, open_engine
 from dragoman.engines.ctranslate2.convert import write_model
 from dragoman.engines.protocol import ComputeType
+from dragoman.engines.torch_engine import StepEngine
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.export.run import export
+from dragoman.kernels import KERNELS, accelerated
 from dragoman.system.cpu import usable_cores
 from dragoman.translator import Translator
 
@@ -71,8 +73,7 @@ def build_engines(path: Path, beam: int, directory: Path) -> dict[str, Translate
     bundle = Bundle.load(path)
     decoding = bundle.recipe.decoding.model_copy(update={"beam_size": beam, "n_best": 1})
     request = EngineRequest(bundle, decoding, path=path, token_scores=False)
-    engines = {name: translate_with(request, name) for name in ("torch", "cpu")}
-    engines["cpu int8"] = translate_with(replace(request, compute_type="int8"), "cpu")
+    engines = {"torch": translate_with(request, "torch"), "torch, plain weights": translate_with_plain_weights(request)}
     for compute_type in COMPUTE_TYPES:
         engines[f"ctranslate2 {compute_type}"] = translate_with(
             replace(request, compute_type=compute_type), "ctranslate2"
@@ -89,6 +90,13 @@ def build_engines(path: Path, beam: int, directory: Path) -> dict[str, Translate
 
 def translate_with(request: EngineRequest, name: str) -> Translate:
     translator = Translator(request.bundle, request.decoding, engine=open_engine(request, name))
+    return lambda texts: [str(translation) for translation in translator.stream(texts)]
+
+
+def translate_with_plain_weights(request: EngineRequest) -> Translate:
+    """The engine torch without prepacked weights."""
+    model = accelerated(request.bundle.model, kernels=KERNELS.keys() - {"prepacked"})
+    translator = Translator(request.bundle, request.decoding, engine=StepEngine("torch", model, request, model))
     return lambda texts: [str(translation) for translation in translator.stream(texts)]
 
 

@@ -1,7 +1,7 @@
 """Measure how many placeholders, tags, URLs, e-mail addresses, numbers and emoji a translator copies exactly.
 
 python benchmarks/placeholders.py runs/quickstart
-python benchmarks/placeholders.py runs/multi30k-de-en --corpus multi30k:test_2016_flickr --engines cpu ctranslate2
+python benchmarks/placeholders.py runs/multi30k-de-en --corpus multi30k:test_2016_flickr --engines torch ctranslate2
 
 Random spans, which no training text contains, are inserted between the words of test sentences. A span counts as copied
 if the translation contains it as often as the source. BLEU is that of the translations without the spans, so the
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--corpus", default="captions:test", help="pairs to translate, as recipes name them")
     parser.add_argument("--sentences", type=int, default=500, help="number of pairs")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="kinds of spans to insert")
-    parser.add_argument("--engines", nargs="+", default=["cpu"])
+    parser.add_argument("--engines", nargs="+", default=["torch"])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=5, help="number of failures to print")
     arguments = parser.parse_args()

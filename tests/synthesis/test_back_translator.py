@@ -11,6 +11,7 @@ import pytest
 
 import dragoman
 from dragoman.corpus.pair import Pair
+from dragoman.engines import ENGINES
 from dragoman.errors import UserError
 from dragoman.synthesis.back_translator import METHODS, BackTranslator, RoundTrip, check_other_direction
 from dragoman.text.noise import FILLER
@@ -99,8 +100,7 @@ def test_identity_contains_what_decides_the_pairs(translator: Translator, finish
     makers = [
         BackTranslator(translator),
         BackTranslator(other),
-        BackTranslator(dragoman.load(finished_run, engine="torch")),
-        BackTranslator(dragoman.load(finished_run, engine="ctranslate2")),
+        *(BackTranslator(dragoman.load(finished_run, engine=name)) for name in ENGINES if name != translator.engine.name),
         BackTranslator(dragoman.load(finished_run, engine="ctranslate2", compute_type="int8")),
         BackTranslator(translator, noised=True),
         *(BackTranslator(translator, round_trip=RoundTrip(translator, minimum)) for minimum in (10, 20)),
