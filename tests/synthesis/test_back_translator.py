@@ -100,7 +100,11 @@ def test_identity_contains_what_decides_the_pairs(translator: Translator, finish
     makers = [
         BackTranslator(translator),
         BackTranslator(other),
-        *(BackTranslator(dragoman.load(finished_run, engine=name)) for name in ENGINES if name != translator.engine.name),
+        *(
+            BackTranslator(dragoman.load(finished_run, engine=name))
+            for name in ENGINES
+            if name != translator.engine.name
+        ),
         BackTranslator(dragoman.load(finished_run, engine="ctranslate2", compute_type="int8")),
         BackTranslator(translator, noised=True),
         *(BackTranslator(translator, round_trip=RoundTrip(translator, minimum)) for minimum in (10, 20)),
