@@ -15,7 +15,7 @@ from dragoman.bundle import Bundle
 from dragoman.cli.output import to_json, to_line
 from dragoman.cli.translate_text import ProblemCounts, with_doubt
 from dragoman.documents.translate import TextTranslator
-from dragoman.translator import Translation, Translator
+from dragoman.translator import Translation, Translator, load
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -119,7 +119,7 @@ def test_json_lines_contain_all_fields(
     options = ("--json", "--set", "decoding.n_best=2", *engine)
     outcome = command("translate", finished_run, "--input", source, *options)
     settings = translator.decoding.model_copy(update={"n_best": 2})
-    chosen, lines = Translator(translator.bundle, settings), source.read_text().splitlines()
+    chosen, lines = load(finished_run, settings), source.read_text().splitlines()
     assert [json.loads(line) for line in outcome.out.splitlines()] == [
         asdict(each) for each in TextTranslator(chosen).stream(lines)
     ]
