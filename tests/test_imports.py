@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -139,3 +140,11 @@ def test_translator_can_be_imported_without_onednn() -> None:
 def test_dir_lists_names_that_are_imported_on_demand() -> None:
     code = "import dragoman; assert {'load', '__version__'} <= set(dir(dragoman)); dragoman.load"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.name == "__init__.py"], ids=module_name)
+def test_each_package_has_a_map_of_its_files(path: Path) -> None:
+    contents = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    files = {each.stem for each in path.parent.glob("*.py")} - {"__init__", "__main__"}
+    named = set(re.findall(r"`(\w+)", contents))
+    assert files <= named or path.parent == PACKAGE, sorted(files - named)

@@ -1,4 +1,15 @@
-"""The command line: one function per command, which parses options, calls the library and prints."""
+"""The command line: one function per command, which parses options, calls the library and prints.
+
+- Text and training: `init`, `train`, `distill`, `backtranslate`, `convert`, `data`, `corrections`
+- Translators: `translate`, `evaluate`, `compare`, `score`, `inspect`, `info`, `doctor`
+- Other programs: `serve`, `serve_key`, `export`, `importing`
+- The files that commands read: `text_files` (options), `text_references` (corpora), `training_texts` (a recipe for
+  them), `glossary_file`
+- Parts of `translate`: `translate_input`, `translate_text`, `translate_document`
+- What all commands share: `options`, `output`, `signals`, `suggestions`
+
+`COMMANDS` is the table; a command's module is imported when it is used.
+"""
 
 from __future__ import annotations
 

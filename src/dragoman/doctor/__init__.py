@@ -1,4 +1,9 @@
-"""Checks of parallel text, of any sequence-to-sequence model, and of translations."""
+"""Checks of parallel text, of any sequence-to-sequence model, and of translations.
+
+- `data`: parallel text; `model`: models as black boxes; `output`: translations; `input`: texts to translate
+- `findings`: what they report
+- `training_checks`: those that a training runs before its first step and at each validation
+"""
 
 from __future__ import annotations
 

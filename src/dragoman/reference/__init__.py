@@ -1,1 +1,1 @@
-"""The equations of the Transformer in NumPy, for reading and for tests; no other package imports them."""
+"""Attention in NumPy (`attention`), for tests and documentation."""

@@ -3,6 +3,10 @@
 A recipe is a TOML file with the sections of `Recipe`. Unknown keys, wrong types and values out of
 bounds are rejected, and all of them are reported together. A condition on several keys is a rule: a function that takes
 the settings and returns a problem or None, listed in its section's `rules`.
+
+The sections are `data`, `text`, `model`, `training`, `augmentation`, `synthesis` and `decoding`, and `recipe` contains
+them; `serving` are the settings of the server. `base` is the class of all sections, `recipe_errors` describes problems,
+and `deleted` lists settings of earlier versions.
 """
 
 from dragoman.settings.augmentation import Augmentation

@@ -1,1 +1,8 @@
-"""Files and the machine: atomic writes, build cache, cores, devices."""
+"""Files, processes and the machine.
+
+- Files: `files` (written completely or not at all), `leftovers` of killed processes, `locks`, `cache`, `tensors`,
+  `run_paths` (what a path means that should be a run)
+- Long work: `resumable` (blocks, in several processes, that continue), `progress`, `prefetch`, `signals`, `time_limit`
+- The machine: `cpu`, `device`, `memory`, `uninitialized` models, `discard`ed output
+- `templates` of pages, `translation_page` (files that two pages share), and the `version`
+"""

@@ -1,1 +1,1 @@
-"""Corpora that dragoman generates."""
+"""Corpora that are generated: `generators` is their table, `captions` and `copy_task` are the two that there are."""

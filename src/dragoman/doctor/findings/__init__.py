@@ -1,1 +1,1 @@
-"""Findings, with the severity, cause and fix of each kind."""
+"""What the doctor can find: a `finding`, and the `finding_types` of `data`, `model` and `output`, with causes and fixes."""

@@ -1,1 +1,5 @@
-"""Checks of texts to translate."""
+"""Warnings about a text that is to be translated.
+
+`training_text` describes what a model was trained on, `source_language` and `text_forms` recognize what is unusual, and
+`text_warnings` compares a text with it.
+"""

@@ -1,1 +1,1 @@
-"""The engine that runs CTranslate2."""
+"""The engine CTranslate2: `convert` a bundle by its `spec`, and translate with it in `engine`."""

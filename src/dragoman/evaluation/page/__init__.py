@@ -1,1 +1,1 @@
-"""An HTML page that compares two translators."""
+"""The page of a comparison: `render` fills the template."""

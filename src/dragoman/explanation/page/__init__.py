@@ -1,1 +1,1 @@
-"""An HTML page that explains one translation."""
+"""The inspector's page: `data` is what it shows, and `render` fills the template."""

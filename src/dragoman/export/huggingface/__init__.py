@@ -1,1 +1,5 @@
-"""Export to Hugging Face transformers, and import of Marian models."""
+"""Hugging Face transformers: export and import.
+
+`exporter` writes a model, and `importer` reads one: its files by `checkpoint`, its architecture by `models`, its
+tokenizers by `tokenizers`.
+"""

@@ -1,1 +1,1 @@
-"""The web page of the server: its files, and requests that only the page sends."""
+"""The server's page: `files` serves it, `requests` answers it, and `words` are the words that it highlights."""

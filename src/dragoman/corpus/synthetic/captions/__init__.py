@@ -4,6 +4,9 @@ The grammar has one rendering per meaning (the German present tense is the Engli
 German sentence has exactly one translation, and so does each English one. Some word combinations (an adjective with a
 noun, a subject with a verb, a verb with an object or a place) never appear in the training split; every sentence in
 the validation and test splits contains at least one of them.
+
+`generator` has the sentence patterns, `phrases` chooses what is in them, `grammar` inflects and orders the words, and
+`lexicon` has the words of `tables`.
 """
 
 from __future__ import annotations
