@@ -8,7 +8,7 @@
 - Parts of `translate`: `translate_input`, `translate_text`, `translate_document`
 - What all commands share: `options`, `output`, `signals`, `suggestions`
 
-`COMMANDS` is the table; a command's module is imported when it is used.
+`COMMANDS` is their table.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What the doctor can find: a `finding`, and the `finding_types` of `data`, `model` and `output`, with causes and fixes."""
+"""What the doctor can find: a `finding`; `finding_types` of `data`, `model` and `output`, with causes and fixes."""
