@@ -9,7 +9,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.po_header import header_end
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
-from dragoman.languages.codes import primary_language
+from dragoman.languages.codes import primary_language, same_language
 from dragoman.languages.scripts import is_right_to_left
 
 _CODE = rb"(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*)(?![\w@\x80-\xff-])"
@@ -77,7 +77,7 @@ def _change(label: re.Pattern[bytes], content: bytes, languages: Languages, coun
 
 def _is_source(label: re.Match[bytes], languages: Languages) -> bool:
     """Whether a label states the source language, or none."""
-    return not label["code"] or primary_language(label["code"].decode()) == primary_language(languages[0])
+    return not label["code"] or same_language(label["code"].decode(), languages[0])
 
 
 class LabeledDocument:

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import Any, Literal
 
 from dragoman.documents.pairs import CodeEdge, match_edges
-from dragoman.languages.codes import primary_language
+from dragoman.languages.codes import same_language
 
 TokenKind = Literal["text", "opening", "closing", "void", "block", "untouched", "invisible"]
 
@@ -175,7 +175,7 @@ def is_excluded(html: str, tag: HtmlToken, language: str = "") -> bool:
         return True
     stated = values.get("lang") or values.get("xml:lang")
     is_part = language and stated and tag.name not in ("html", "body")
-    return bool(is_part and primary_language(stated or "") != primary_language(language))
+    return bool(is_part and not same_language(stated or "", language))
 
 
 class _Reader(HTMLParser):
