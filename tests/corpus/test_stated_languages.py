@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from openpyxl import Workbook
 
 from dragoman.corpus.stated_languages import find_languages, languages_of_names
+from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
 from dragoman.settings import CorpusFile, FilePair
 
@@ -156,3 +158,27 @@ def test_the_chosen_columns_name_the_languages(
     else:
         with pytest.raises(UserError, match="the languages are not known"):
             find_languages([file])
+
+
+@pytest.mark.parametrize("form", ["two files", "table"])
+def test_languages_that_texts_look_like_are_proposed(form: str, tmp_path: Path) -> None:
+    """They are never used without being confirmed."""
+    german, english = zip(*captions("train")[:60], strict=True)
+
+    def write(name: str, lines: Sequence[str]) -> str:
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return str(tmp_path / name)
+
+    def corpus(sources: Sequence[str], targets: Sequence[str]) -> FilePair | str:
+        if form == "two files":
+            return FilePair(source=write("one.txt", sources), target=write("two.txt", targets))
+        return write("one.tsv", list(map("\t".join, zip(sources, targets, strict=True))))
+
+    for sources, targets, proposed in (
+        (german, english, "such as --languages de-en, which the text looks like"),
+        (english, german, "such as --languages en-de, which the text looks like"),
+        (german[:3], english[:3], "such as --languages de-en$"),
+        (english, english[::-1], "such as --languages de-en$"),
+    ):
+        with pytest.raises(UserError, match=proposed):
+            find_languages([corpus(sources, targets)])

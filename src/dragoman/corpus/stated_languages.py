@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from dragoman.corpus.columns import SOURCE_WORDS, TARGET_WORDS
+from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.formats import FORMATS
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.references import UndeclaredError, describe_reference, file_name
 from dragoman.errors import UserError
 from dragoman.languages.codes import known_language, looks_like_tag, without_region
+from dragoman.languages.identify import language_of
 from dragoman.settings import CorpusReference, FilePair
 
 _NO_LANGUAGES = SOURCE_WORDS | TARGET_WORDS | {"txt", "raw", "tok", "bpe", "new", "old", "out", "ref"}  # suffixes
+_READ = 2000  # pairs whose languages are recognized
 _SHOWN = 8  # languages in a message
 
 
@@ -47,7 +51,9 @@ def find_languages(references: Sequence[CorpusReference], default: Callable[[], 
         return default()
     names = ", ".join(map(describe_reference, references))
     if not languages:
-        raise UserError(f"{names}: the languages are not known; add --languages, such as --languages de-en")
+        found = _recognized_languages(references[0])
+        example = f"{'-'.join(found)}, which the text looks like" if found else "de-en"
+        raise UserError(f"{names}: the languages are not known; add --languages, such as --languages {example}")
     shown = ", ".join(languages[:_SHOWN]) + (", …" if len(languages) > _SHOWN else "")
     if len(languages) == 1:
         pair = (shown, "en") if without_region(shown) != "en" else ("de", shown)
@@ -76,6 +82,20 @@ def _stated_languages(reference: CorpusReference) -> Sequence[str]:
                 error.file = file_name(reference)
                 raise
     return ()
+
+
+def _recognized_languages(reference: CorpusReference) -> Languages | None:
+    """The languages that the first pairs of files look like, which are only proposed; None if that is not certain."""
+    paths = (reference.source, reference.target) if isinstance(reference, FilePair) else (file_name(reference),)
+    if not all(map(os.path.isfile, paths)):
+        return None
+    try:
+        (corpus,) = find_corpora([reference], source_language="source", target_language="target")
+        pairs = list(islice(corpus.read(), _READ))
+    except UserError:  # which says more once the languages are known
+        return None
+    source, target = language_of(pair.source for pair in pairs), language_of(pair.target for pair in pairs)
+    return (source, target) if source and target and source != target else None
 
 
 def _without_regions(tags: Sequence[str]) -> Iterable[str]:

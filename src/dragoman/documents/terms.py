@@ -25,7 +25,7 @@ from dragoman.documents.term_draft import Spot, TermDraft, find_terms
 from dragoman.documents.term_place import TermPlace, most_probable
 from dragoman.engines.text_search import SourceText
 from dragoman.explanation.alignment import align
-from dragoman.languages.codes import primary_language
+from dragoman.languages.codes import same_language
 from dragoman.settings.decoding import MAX_COST_OF_MARKED_TERMS
 from dragoman.text.glossary import Glossary, Term, fold, term_words
 from dragoman.text.link import Link
@@ -85,7 +85,7 @@ class TermSearch:
         self._trained = translator.bundle.table("training_text", TrainingText)
         given, usual = translator.decoding.max_term_cost, MAX_COST_OF_MARKED_TERMS if marks else math.inf
         self._max_cost = usual if given is None else given
-        self._is_english = primary_language(translator.bundle.recipe.data.target_language) == "en"
+        self._is_english = same_language(translator.bundle.recipe.data.target_language, "en")
         self._known_costs: dict[Term, float] = {}
 
     def translate(self, segments: Sequence[Segment]) -> list[Translation]:

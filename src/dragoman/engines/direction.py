@@ -7,7 +7,7 @@ from dataclasses import replace
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
-from dragoman.languages.codes import find_language, primary_language
+from dragoman.languages.codes import find_language, primary_language, same_language
 from dragoman.text.multilingual import MultilingualTokenizer
 
 UNKNOWN_LANGUAGE = "und"  # of imported models that do not state it
@@ -15,8 +15,8 @@ UNKNOWN_LANGUAGE = "und"  # of imported models that do not state it
 
 def same_languages(languages: Languages, others: Languages) -> bool:
     """Whether source and target are the same, apart from regions, as far as they are known."""
-    pairs = zip(map(primary_language, languages), map(primary_language, others), strict=True)
-    return all(one == other or UNKNOWN_LANGUAGE in (one, other) for one, other in pairs)
+    pairs = zip(languages, others, strict=True)
+    return all(UNKNOWN_LANGUAGE in pair or same_language(*pair) for pair in pairs)
 
 
 def describe_direction(languages: Languages) -> str:

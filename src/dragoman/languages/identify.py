@@ -40,7 +40,7 @@ PIECE = 100  # bytes of text that are identified together if many texts are in t
 MIN_PIECES, MAX_PIECES = 10, 400
 OTHER_SHARE = 0.3  # of the pieces of texts in another language …
 OWN_SHARE = 0.1  # … which has at most that many in the expected one; similar languages have more
-NEARLY_ALL = 0.9  # of the pieces of texts in the language of the other side, if the expected one is not known
+NEARLY_ALL = 0.9  # of the pieces of texts in one language, if it is not known what to expect
 NO_LANGUAGE = "zxx"
 
 WordEvidence = tuple[str, str, Mapping[str, float]]
@@ -72,8 +72,7 @@ def other_language(texts: Sequence[str], expected: str, translation: str | None 
             similar one, so that only the next one is found.
         translation: The code of the language of their translations, which may be exchanged with them.
     """
-    pieces = islice(_pieces(texts), MAX_PIECES)
-    found = Counter(ranked[0][0] for piece in pieces if (ranked := identify(piece)))
+    found = _count_languages(texts)
     if found.total() < MIN_PIECES:
         return None
     likeliest, count = found.most_common(1)[0]
@@ -82,6 +81,19 @@ def other_language(texts: Sequence[str], expected: str, translation: str | None 
     else:
         is_other = translation is not None and likeliest == _label(translation) and count > NEARLY_ALL * found.total()
     return likeliest if is_other else None
+
+
+def language_of(texts: Iterable[str]) -> str | None:
+    """The language that nearly all of many texts are in, of those that py3langid knows; None if that is not certain."""
+    found = _count_languages(texts)
+    likeliest, count = found.most_common(1)[0] if found else ("", 0)
+    return likeliest if found.total() >= MIN_PIECES and count > NEARLY_ALL * found.total() else None
+
+
+def _count_languages(texts: Iterable[str]) -> Counter[str]:
+    """How many pieces of texts are in each language."""
+    pieces = islice(_pieces(texts), MAX_PIECES)
+    return Counter(ranked[0][0] for piece in pieces if (ranked := identify(piece)))
 
 
 def is_known(language: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from dragoman.languages.codes import primary_language
+from dragoman.languages.codes import same_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Elements:
             return True
         stated = attributes.get("lang") or attributes.get("xml:lang")
         is_part = bool(self.language and stated) and name not in ("html", "body")
-        return is_part and primary_language(stated or "") != primary_language(self.language)
+        return is_part and not same_language(stated or "", self.language)
 
 
 def _find_note(row: Element, attributes: Mapping[str, str]) -> Element:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import regex
 
-from dragoman.languages.codes import primary_language
+from dragoman.languages.codes import same_language
 from dragoman.text.glossary import fold, replace_words, term_words
 from dragoman.text.lemmas import LONGEST, Lemmatize, dictionary_language, find_lemma, lemmatizer
 
@@ -61,7 +61,7 @@ def form_finder(language: str) -> FindForms:
     Args:
         language: The code of the language, perhaps with a region.
     """
-    lemmatize, is_english = lemmatizer(language), primary_language(language) == "en"
+    lemmatize, is_english = lemmatizer(language), same_language(language, "en")
 
     def forms_of(word: str) -> list[str]:
         if word.isupper() or len(word) > LONGEST or not LETTERS.fullmatch(word):

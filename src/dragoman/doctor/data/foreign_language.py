@@ -20,6 +20,7 @@ from dragoman.doctor.data.line_statistics import Flags
 from dragoman.doctor.data.words import HASH_BITS, HASHES, Words, function_word_hashes
 from dragoman.languages.codes import primary_language
 from dragoman.languages.function_words import LANGUAGES_WITH_FUNCTION_WORDS
+from dragoman.languages.sentence_marks import OPENING, SENTENCE_ENDS
 
 _RARE, _COMMON, _LINKED, _OTHER = range(4)  # kinds of words on a side of the corpus
 RARE_RATE, RARE_COUNT = 5e-5, 5  # words with a lower frequency or count are rare
@@ -38,7 +39,8 @@ MIN_LETTERS = np.array([3.0, 1.0, -np.inf])  # … and so many of them due to it
 
 # Identifiers, numbers, abbreviations, and words with a capital letter that do not start a sentence.
 _NAMES = regex.compile(
-    r"""(?<!\S)\S*(?:[\p{Nd}_@#&/\\=<>{}|]|\p{Ll}\p{Lu}|\p{Lu}\P{L}*\p{Lu})\S*|(?<=[^\s.!?:…"“„«»‘'(]\s+[("“„«‘']*)\p{Lu}\S*"""
+    r"(?<!\S)\S*(?:[\p{Nd}_@#&/\\=<>{}|]|\p{Ll}\p{Lu}|\p{Lu}\P{L}*\p{Lu})\S*"
+    rf"|(?<=(?![{SENTENCE_ENDS}:]|{OPENING})\S\s+{OPENING}*)\p{{Lu}}\S*"
 )
 
 

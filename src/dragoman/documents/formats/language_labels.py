@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
-from dragoman.languages.codes import primary_language
+from dragoman.languages.codes import primary_language, same_language
 from dragoman.languages.scripts import is_right_to_left
 from dragoman.markup.po import header_end
 
@@ -77,7 +77,7 @@ def _change(label: re.Pattern[bytes], content: bytes, languages: Languages, coun
 
 def _is_source(label: re.Match[bytes], languages: Languages) -> bool:
     """Whether a label states the source language, or none."""
-    return not label["code"] or primary_language(label["code"].decode()) == primary_language(languages[0])
+    return not label["code"] or same_language(label["code"].decode(), languages[0])
 
 
 class LabeledDocument:
