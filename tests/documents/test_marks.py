@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.documents.marks import MAX_DEPTH, Edge, Mark, interleave, place_marks
+from dragoman.documents.marks import MAX_DEPTH, Mark, find_best_run, place_marks
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.text.link import Link
+
+
+class Edge(NamedTuple):
+    """Where a mark opens or closes; a point opens and closes at once."""
+
+    number: int
+    opens: bool
+
+
+def interleave(text: str, marks: Sequence[Mark]) -> Iterator[str | Edge]:
+    """The text with the edges of marks, which are in the order in which they open."""
+    position, opened = 0, list[Mark]()
+    for mark in [*marks, Mark(len(text), len(text), -1)]:
+        while opened and opened[-1].number != mark.parent:
+            closing = opened.pop()
+            yield text[position : closing.end]
+            yield Edge(closing.number, opens=False)
+            position = closing.end
+        yield text[position : mark.start]
+        position = mark.start
+        if mark.number >= 0:
+            yield Edge(mark.number, opens=True)
+            opened.append(mark)
+
 
 SOURCE = "Der rote Hund läuft schnell."
 
@@ -142,3 +170,26 @@ def test_identical_text_keeps_marks_between_the_same_words(marks: list[Mark]) ->
     )
     before = re.sub(" ", "", written(SOURCE, marks))
     assert re.sub(" ", "", written(SOURCE, place_marks(marks, SOURCE, same))) == before
+
+
+@given(st.lists(st.integers(-5, 5), max_size=12), st.sets(st.integers(0, 11)), st.sets(st.integers(0, 11)))
+def test_no_run_gains_more(values: list[int], gaining: set[int], forbidden: set[int]) -> None:
+    gains = {index: float(value) for index, value in enumerate(values) if index in gaining}
+    losses = [math.inf if index in forbidden else abs(value) for index, value in enumerate(values)]
+
+    def loss(index: int) -> float:
+        return losses[index] if index < len(values) else math.inf
+
+    runs = [(first, last) for first in range(len(values)) for last in range(first, len(values))]
+    sums = {run: sum(gains.get(index, -loss(index)) for index in range(run[0], run[1] + 1)) for run in runs}
+    found = find_best_run(gains, loss)
+    if found is None:
+        assert all(total <= 0 for total in sums.values())
+    else:
+        assert sums[found] == pytest.approx(max(sums.values()))
+
+
+def test_equal_runs_give_the_first() -> None:
+    assert find_best_run({1: 2.0, 5: 2.0}, lambda index: 1.0) == (1, 1)
+    assert find_best_run({1: 2.0, 3: 2.0}, lambda index: 1.0) == (1, 3)
+    assert find_best_run({1: -1.0, 2: 0.0}, lambda index: 1.0) is None

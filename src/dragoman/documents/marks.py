@@ -6,10 +6,9 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from dragoman.documents.best_run import find_best_run
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.text.link import Link
 
@@ -37,13 +36,6 @@ class Mark(NamedTuple):
     number: int
     parent: int | None = None
     clings: bool = False
-
-
-class Edge(NamedTuple):
-    """Where a mark opens or closes; a point opens and closes at once."""
-
-    number: int
-    opens: bool
 
 
 class _Part(NamedTuple):
@@ -90,22 +82,6 @@ def place_marks(marks: Sequence[Mark], source: str, translated: TranslatedSegmen
                 siblings = [mark._replace(end=mark.start) for mark in siblings]
             waiting += placement.place_siblings(siblings, before, after)[::-1]
     return placed
-
-
-def interleave(text: str, marks: Sequence[Mark]) -> Iterator[str | Edge]:
-    """The text with the edges of marks, which are in the order in which they open."""
-    position, opened = 0, list[Mark]()
-    for mark in [*marks, Mark(len(text), len(text), -1)]:
-        while opened and opened[-1].number != mark.parent:
-            closing = opened.pop()
-            yield text[position : closing.end]
-            yield Edge(closing.number, opens=False)
-            position = closing.end
-        yield text[position : mark.start]
-        position = mark.start
-        if mark.number >= 0:
-            yield Edge(mark.number, opens=True)
-            opened.append(mark)
 
 
 class _Placement:
@@ -223,3 +199,30 @@ def _links_by_order(source: str, target: str) -> list[Link]:
     count = max(len(ours), len(theirs)) if ours and theirs else 0
     places = ((index * len(ours) // count, index * len(theirs) // count) for index in range(count))
     return [Link(*ours[our_place], *theirs[their_place]) for our_place, their_place in places]
+
+
+def find_best_run(gains: Mapping[int, float], loss: Callable[[int], float]) -> tuple[int, int] | None:
+    """The first and the last number of the run with the largest sum, of which the first one is found.
+
+    The time depends on the gains only: a run ends as soon as it loses what it gained.
+
+    Args:
+        gains: What some numbers gain; this may be negative.
+        loss: What any other number loses; infinity if it must not be in a run.
+
+    Returns:
+        None if no run gains anything.
+    """
+    best, best_gain = None, 0.0
+    after_last_run = -1
+    for start in sorted(gains):
+        if start < after_last_run:
+            continue
+        index, gain = start, gains[start]
+        while gain > 0:
+            if gain > best_gain:
+                best, best_gain = (start, index), gain
+            index += 1
+            gain += gains[index] if index in gains else -loss(index)
+        after_last_run = index + 1
+    return best

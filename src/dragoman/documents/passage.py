@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import NamedTuple, TypeAlias
 
 from dragoman.documents.joining import add_stops, join_with_places
 from dragoman.documents.marks import Mark, place_marks
-from dragoman.documents.placeholder_names import find_names, new_names, outside_names
 from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.sentences import WholeLines, is_translatable, trimmed
@@ -155,6 +155,7 @@ def write_parts(parts: Sequence[Part], translations: Iterator[TranslatedSegment]
     )
 
 
+_PLACEHOLDER = re.compile(r"\{\d+\}")
 _NO_STYLE = ("", "")
 
 
@@ -196,7 +197,7 @@ class Passage:
         self._writing = writing
         self._inner: dict[int, list[Part]] = {}
         self._parts = self._parts_of(list(raw_pieces(items)))
-        items = tidy(items, new_names(plain_text(items)))
+        items = tidy(items, _new_names(plain_text(items)))
         self._text = plain_text(items)
         self._raw: list[str | None] = []
         """What the file contains for each character; None if this is only known for several characters."""
@@ -229,10 +230,10 @@ class Passage:
             return nested(self._parts)
         translations = add_stops(self._text, self._spans, translations)
         text, places = join_with_places(self._text, self._spans, [each.text for each in translations])
-        found = find_names(text, {node.name for node in self._nodes if node.name})
+        found = _find_names(text, {node.name for node in self._nodes if node.name})
         spans = list(found.values())
         marks = {
-            number: outside_names(mark, spans)
+            number: _outside_names(mark, spans)
             for number, mark in self._place(translations, places).items()
             if self._nodes[number].name not in found
         }
@@ -474,3 +475,28 @@ class _MarkReader:
 def _moved(marks: Sequence[Mark], offset: int) -> Iterator[Mark]:
     for mark in marks:
         yield mark._replace(start=mark.start + offset, end=mark.end + offset)
+
+
+def _new_names(text: str) -> Iterator[str]:
+    """{1}, {2} and so on, without those that the text contains."""
+    used = set(_PLACEHOLDER.findall(text))
+    return (name for number in count(1) if (name := f"{{{number}}}") not in used)
+
+
+def _find_names(text: str, names: Collection[str]) -> dict[str, tuple[int, int]]:
+    """Where each of the names that a translation contains is, in order; only the first time that it occurs."""
+    found: dict[str, tuple[int, int]] = {}
+    for match in _PLACEHOLDER.finditer(text):
+        if match[0] in names:
+            found.setdefault(match[0], match.span())
+    return found
+
+
+def _outside_names(mark: Mark, spans: Sequence[tuple[int, int]]) -> Mark:
+    """The mark, whose start and end move to the end of a placeholder that they are inside of."""
+
+    def move(position: int) -> int:
+        index = bisect_right(spans, (position,)) - 1
+        return max(position, spans[index][1]) if index >= 0 and spans[index][0] < position else position
+
+    return mark._replace(start=move(mark.start), end=move(mark.end))

@@ -26,7 +26,9 @@ class Element:
         filled: It stands for a word only if it contains text.
         space: It takes up space: the words on both sides of it are two words, also if there is no space.
         clings: It belongs to the word before it, and moves with that word.
-        note: It refers to a note if its text is a number or a sign; then it is left alone, and clings.
+        note: It refers to a note if its text is a number or a sign, and touches the text before it or follows a
+            sentence; then it is left alone, and clings. One that takes up space may be anywhere. One that clings must
+            touch a word or punctuation: a link to "2" in "(2)" or "1.2" is text.
         lines: Each line of its text is a text by itself.
         lost: It is about the words of the source, as a mark of a spelling checker is, so that a translation lacks it.
         text: What it stands for, such as a space.
@@ -59,6 +61,7 @@ OBJECT = Element(kept=True, space=True)
 HIDDEN = Element(kept=True)
 CLINGING = Element(kept=True, clings=True)
 MAYBE_NOTE = Element(note=True)
+STATED_NOTE = Element(note=True, space=True)
 LINK = Element(note=True, clings=True)
 BOX = Element(apart=True, space=True)
 FOOTNOTE = Element(apart=True, clings=True)
@@ -123,7 +126,7 @@ def _find_note(row: Element, attributes: Mapping[str, str]) -> Element:
     """The row of an element that may refer to a note: one that says so, a raised one, or a link to a place nearby."""
     stated = f"{attributes.get('epub:type', '')} {attributes.get('role', '')}"
     if "noteref" in stated:
-        return MAYBE_NOTE
+        return STATED_NOTE
     is_near = any(
         (name.endswith("href") and "#" in value) or name.endswith(":anchor") for name, value in attributes.items()
     )

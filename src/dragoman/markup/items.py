@@ -191,6 +191,9 @@ _SIGNS = re.compile(r"[^\w\s()\[\]{}<>„“”‚‘’«»\"'。！？]*|\s*[+
 _NOTE = re.compile(r"\s*(?:[\[(]\s*\w{1,4}\s*[\])]|[\d,–-]*\d|[*†‡§¶⁰¹²³⁴-⁹]+)\s*")
 """The text of a reference to a note: 55, [1], (a), *, †."""
 
+_BEFORE_NOTE = re.compile(r"\S$|[.!?…。！？]\s+$")
+_BEFORE_LINK = re.compile(r"(?:[^\W\d_]|[,;:!?…)\]\"'”“»’。、！？」』]|(?<!\d)\.)$")
+
 
 _LETTER = regex.compile(LETTER, regex.VERSION1)
 
@@ -198,16 +201,23 @@ _LETTER = regex.compile(LETTER, regex.VERSION1)
 def _with_notes(items: Sequence[Item], before: str) -> list[Item]:
     """The items, in which references to notes are fixed, given the text before them."""
     found: list[Item] = []
-    for item in items:
+    for index, item in enumerate(items):
         if isinstance(item, Group):
-            touches = before[-1:].strip() or not item.element.clings
-            if item.element.note and touches and _NOTE.fullmatch(plain_text(item.items)):
+            if item.element.note and _is_note(item, before, plain_text(items[index + 1 : index + 2])):
                 item = Fixed(tuple(raw_pieces([item])), CLINGING)
             else:
                 item = replace(item, items=tuple(_with_notes(item.items, before)))
         found.append(item)
-        before = plain_text([item]) or before
+        before = (before + plain_text([item]))[-5:]
     return found
+
+
+def _is_note(group: Group, before: str, after: str) -> bool:
+    """Whether a group refers to a note; the first number of a fraction does not."""
+    if not _NOTE.fullmatch(plain_text(group.items)) or after[:1] in ("/", "\u2044"):
+        return False
+    pattern = _BEFORE_LINK if group.element.clings else _BEFORE_NOTE
+    return group.element.space or bool(pattern.search(before))
 
 
 def _merged(items: Sequence[Item]) -> list[Item]:

@@ -41,7 +41,7 @@ FRAGMENTS = {
     "Der <b>Hund.<br/>Er</b> bellt.": ["Der Hund.", "Er bellt."],
     "Der <b>Hund<br/>da</b> bellt.": ["Der Hund da bellt."],
     "<p>Ein Hund</p><p>Eine <b>Katze</b></p>": ["Ein Hund", "Eine Katze"],
-    # kept as it is
+    # elements that are kept
     "Nimm <code>rm -r</code> dafür.": ["Nimm {1} dafür."],
     "Nimm <code>rm</code>s und <var>x</var>.": ["Nimm {1}s und {2}."],
     "Die <span translate='no'>Acme Hund</span> ist da.": ["Die {1} ist da."],
@@ -65,6 +65,9 @@ FRAGMENTS = {
     "Tom liest ein Buch.<sup><a href='#n'>[1]</a></sup> Er ist da.": ["Tom liest ein Buch.", "Er ist da."],
     "Tom liest ein Buch.<a href='#n'>[1]</a> Er ist da.": ["Tom liest ein Buch.", "Er ist da."],
     "Tom<sup>*</sup> liest die 10 m<sup>2</sup> große Seite.": ["Tom liest die 10 m große Seite."],
+    "Tom liest ein Buch. <sup>1</sup> Er ist da.": ["Tom liest ein Buch.", "Er ist da."],
+    "Tom liest 1 <sup>1</sup>/<sub>2</sub> Bücher.": ["Tom liest 1 1/2 Bücher."],
+    "Siehe (<a href='#n'>5</a>) und 1.<a href='#n'>2</a> im Buch.": ["Siehe (5) und 1.2 im Buch."],
     "Siehe Seite <a href='#n'>5</a> im Buch.": ["Siehe Seite 5 im Buch."],
     "Der 1<sup>er</sup> Hund bellt.": ["Der 1er Hund bellt."],
 }
