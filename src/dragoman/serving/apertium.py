@@ -27,7 +27,7 @@ async def translate_apertium(request: Request) -> JSONResponse:
     texts = [parameters.text("q")]
     service.require_size(texts)
     route = service.route(source, target)
-    (translated,) = await service.translate(request, route, texts, open_text, client)
+    (translated,) = await service.translate(request, [route], texts, open_text, client)
     data: dict[str, object] = {"translatedText": translated.text}
     if len(route) > 1:
         data["pivot"] = route[0].target

@@ -38,23 +38,13 @@ async def translate_deepl(request: Request) -> JSONResponse:
     text_format = "html" if markup else "text"
     open_text = read_markup(parameters) if markup else open_plain_text
     source = parameters.text("source_lang")
-    detected = [
-        service.language(source) if source else (await service.detect([text], text_format))[0] for text in texts
-    ]
+    if source:
+        detected = [service.language(source)] * len(texts)
+    else:
+        detected = [language for language, _ in await service.detect_each(texts, text_format)]
     routes = [deepl_route(service, language, parameters) for language in detected]
     glossary = await find_glossary(request, parameters, routes)
-
-    async def translate_all() -> dict[int, TranslatedText]:
-        """The translation of each text by its place; those with the same route are translated together."""
-        translated: dict[int, TranslatedText] = {}
-        for route in dict.fromkeys(routes):
-            places = [place for place, each in enumerate(routes) if each == route]
-            chosen = [texts[place] for place in places]
-            found = await service.find_translations(route, chosen, open_text, client, glossary)
-            translated.update(zip(places, found, strict=True))
-        return translated
-
-    translated = await service.finish_in_time(request, translate_all())
+    translated = await service.translate(request, routes, texts, open_text, client, glossary)
     replies = [
         {
             "detected_source_language": detected[place].upper(),

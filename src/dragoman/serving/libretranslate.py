@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus
@@ -27,28 +28,37 @@ async def translate_libretranslate(request: Request) -> JSONResponse:
     """POST /translate."""
     service, parameters = service_of(request), await read_parameters(request)
     client = service.admit(request, parameters.text("api_key"))
-    texts, shape = _read_texts(parameters["q"])
+    texts, shape = _read_texts(parameters)
     source, target = (require_parameter(parameters, name) for name in ("source", "target"))
     text_format = parameters.text("format", "text")
     if text_format not in TEXT_FORMATS:
         raise RequestError(400, f"{text_format} format is not supported")
     alternatives = _read_alternatives(parameters["alternatives"], service.settings.alternatives)
     service.require_size(texts)
-    detected = await _source_language(service, source, texts, text_format)
-    route = _route(service, source, target, detected)
-    translated = await service.translate(request, route, texts, TEXT_FORMATS[text_format], client)
+    detected = await _source_languages(service, source, texts, text_format)
+    routes = [_route(service, source, target, each) for each in detected]
+    translated = await service.translate(request, routes, texts, TEXT_FORMATS[text_format], client)
     shown = alternatives if text_format == "text" else 0
-    return JSONResponse(shape.reply(_describe(translated, detected, route, shown)))
+    return JSONResponse(shape.reply(_describe(translated, detected, routes, shown)))
 
 
 async def detect_language(request: Request) -> JSONResponse:
-    """POST /detect."""
+    """POST /detect. Several texts count by their lengths."""
     service, parameters = service_of(request), await read_parameters(request)
     service.admit(request, parameters.text("api_key"))
-    texts, _ = _read_texts(parameters["q"])
+    texts, _ = _read_texts(parameters)
     service.require_size(texts)
-    found = service.detector.detect(await read_words(texts, "text"))
-    return JSONResponse([_detected(language, confidence) for language, confidence in found])
+    words = [await read_words([text], "text") for text in texts]
+    confidences: dict[str, float] = defaultdict(float)
+    for text in words:
+        for language, confidence in service.detector.detect(text):
+            confidences[language] += confidence * max(1, len(text)) / sum(max(1, len(each)) for each in words)
+    return JSONResponse(
+        [
+            _detected(language, confidence)
+            for language, confidence in sorted(confidences.items(), key=lambda each: -each[1])
+        ]
+    )
 
 
 async def list_languages(request: Request) -> JSONResponse:
@@ -102,8 +112,12 @@ class _ReplyShape:
         return reply
 
 
-def _read_texts(q: Any) -> tuple[list[str], _ReplyShape]:
-    """The texts to translate. PHP's client sends a list as JSON in one URL-encoded string, and expects the same."""
+def _read_texts(parameters: Parameters) -> tuple[list[str], _ReplyShape]:
+    """The texts to translate: a list also if fields are repeated.
+
+    PHP's client sends a list as JSON in one URL-encoded string, and expects the same.
+    """
+    q = parameters.all("q") if parameters.is_repeated("q") else parameters["q"]
     if isinstance(q, str) and q.startswith("%5B%22"):
         try:
             q, encoded = json.loads(unquote_plus(q)), True
@@ -143,15 +157,17 @@ def _read_alternatives(value: Any, limit: int) -> int:
     return number
 
 
-async def _source_language(service: Service, source: str, texts: list[str], text_format: str) -> tuple[str, float]:
-    """The source language: the given one, or the language of all texts together."""
+async def _source_languages(
+    service: Service, source: str, texts: list[str], text_format: str
+) -> list[tuple[str, float]]:
+    """The source language of each text with the confidence: the given one, or the detected one."""
     if source.lower() != AUTO:
-        return service.language(source), 1.0
-    return await service.detect(texts, text_format)
+        return [(service.language(source), 1.0)] * len(texts)
+    return await service.detect_each(texts, text_format)
 
 
 def _route(service: Service, source: str, target: str, detected: tuple[str, float]) -> Route:
-    """The models for a request; none if its language is unknown, so that the texts are returned unchanged."""
+    """The models for a text; none if its language is unknown, so that it is returned unchanged."""
     if detected[0] == UNKNOWN:
         service.language(target)
         return ()
@@ -159,7 +175,7 @@ def _route(service: Service, source: str, target: str, detected: tuple[str, floa
 
 
 def _describe(
-    translated: list[TranslatedText], detected: tuple[str, float], route: Route, alternatives: int
+    translated: list[TranslatedText], detected: list[tuple[str, float]], routes: list[Route], alternatives: int
 ) -> dict[str, list[Any]]:
     """The values of the reply for every text; None for those that are left out."""
     count = len(translated)
@@ -167,12 +183,12 @@ def _describe(
     matches = [each.match != NO_MATCH for each in translated]
     return {
         "translatedText": [each.text for each in translated],
-        "detectedLanguage": [_detected(*detected)] * count,
+        "detectedLanguage": [_detected(*each) for each in detected],
         "alternatives": [list(each.alternatives[:alternatives]) if alternatives else None for each in translated],
         "problems": problems if any(problems) else [None] * count,
         "match": [asdict(each.match) for each in translated] if any(matches) else [None] * count,
         "confidence": [each.confidence for each in translated],
-        "pivot": [route[0].target if len(route) > 1 else None] * count,
+        "pivot": [route[0].target if len(route) > 1 else None for route in routes],
     }
 
 

@@ -25,23 +25,42 @@ _INVALID_JSON = "Invalid JSON format"
 
 
 class Parameters:
-    """Values by name, each a string or any value in JSON; a name may occur several times."""
+    """Values by name, each a string or any value in JSON; a name may occur several times.
 
-    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
+    Args:
+        body: What the body contains.
+        query: What the query contains; of names that are also in the body, that of the body counts.
+    """
+
+    def __init__(self, body: Iterable[tuple[str, Any]], query: Iterable[tuple[str, Any]] = ()) -> None:
         self._values: dict[str, list[Any]] = {}
-        for name, value in pairs:
-            if value is not None:
-                self._values.setdefault(name, []).append(value)
+        for pairs in (body, query):
+            found: dict[str, list[Any]] = {}
+            for name, value in pairs:
+                if value is not None:
+                    found.setdefault(name, []).append(value)
+            self._values = found | self._values
 
     def __getitem__(self, name: str) -> Any:
-        """The first value, or None."""
-        return self._values.get(name, [None])[0]
-
-    def text(self, name: str, default: str = "") -> str:
-        """The first value, or the default if there is none.
+        """The value, or None.
 
         Raises:
-            RequestError: It is not a string.
+            RequestError: There are several different ones, of which all but one would be lost.
+        """
+        first, *others = self._values.get(name, [None])
+        if any(value != first for value in others):
+            raise RequestError(400, f"Invalid request: {name} is repeated; send one value")
+        return first
+
+    def is_repeated(self, name: str) -> bool:
+        """Whether there are several values."""
+        return len(self._values.get(name, ())) > 1
+
+    def text(self, name: str, default: str = "") -> str:
+        """The value, or the default if there is none.
+
+        Raises:
+            RequestError: It is not a string, or there are several.
         """
         value = self[name]
         return default if value is None else _require_string(name, value)
@@ -78,10 +97,10 @@ async def read_parameters(request: Request) -> Parameters:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     query = _parse_form(request.scope["query_string"], "Invalid query")
     if kind.endswith("/json") or kind.endswith("+json"):
-        return Parameters([*_parse_json(await request.body()), *query])
+        return Parameters(_parse_json(await request.body()), query)
     if kind == "multipart/form-data":
-        return Parameters([*await _read_multipart(request, service), *query])
-    return Parameters([*_parse_form(await request.body()), *query])
+        return Parameters(await _read_multipart(request, service), query)
+    return Parameters(_parse_form(await request.body()), query)
 
 
 async def _read_multipart(request: Request, service: Service) -> list[tuple[str, Any]]:

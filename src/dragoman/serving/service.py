@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from dragoman.languages.codes import find_language, language_name
 from dragoman.serving.corrections import CORRECTIONS_FILE, CorrectionStore
-from dragoman.serving.detection import LanguageDetector
+from dragoman.serving.detection import UNKNOWN, LanguageDetector
 from dragoman.serving.documents import DocumentSlots, UploadedDocument
 from dragoman.serving.downloads import Downloads
 from dragoman.serving.errors import RequestError
@@ -24,11 +24,14 @@ from dragoman.serving.scheduler import Scheduler
 from dragoman.serving.texts import Client, OpenText, TranslatedText, open_plain_text, read_words, translate_texts
 from dragoman.settings.serving import Serving
 from dragoman.text.glossary import Glossary
+from dragoman.text.usual_case import MIN_WORDS
 
 Result = TypeVar("Result")
 KEY_PARAMETERS = ("api_key", "auth_key", "key")
 """What the protocols call the API key."""
 
+CLEAR = 0.99
+"""Confidence from which the language of a text of few words is its own, whatever that of the other texts is."""
 _SCHEME = "DeepL-Auth-Key "
 _SMALL = 100_000  # bytes of a body that is read even if the address has sent too many requests
 
@@ -167,21 +170,47 @@ class Service:
         """The language of texts, or "unknown", and the confidence from 0 to 1. Tags and addresses do not count."""
         return self.detector.detect(await read_words(texts, text_format))[0]
 
+    async def detect_each(self, texts: Sequence[str], text_format: str = "text") -> list[tuple[str, float]]:
+        """The language of each text with the confidence, as `detect` returns them.
+
+        A text of few words that does not show its language is in that of all texts together, and so is one without
+        words.
+        """
+        words = [await read_words([text], text_format) for text in texts]
+        together = self.detector.detect("\n".join(words))[0]
+        found = []
+        for text in words:
+            language, confidence = self.detector.detect(text)[0]
+            is_vague = language != UNKNOWN and confidence < CLEAR and len(text.split()) < MIN_WORDS
+            is_wordless = not any(map(str.isalpha, text))
+            found.append(together if is_vague or is_wordless else (language, confidence))
+        return found
+
     async def translate(
         self,
         request: Request,
-        route: Route,
+        routes: Sequence[Route],
         texts: Sequence[str],
         open_text: OpenText,
         client: Client,
         glossary: Glossary | None = None,
     ) -> list[TranslatedText]:
-        """The translations of texts: those that the operator approved, or of the models.
+        """The translations of texts by the models for each: those that the operator approved, or of the models.
 
         Raises:
             RequestError: The queue is full, the time is over, or the client has disconnected.
         """
-        return await self.finish_in_time(request, self.find_translations(route, texts, open_text, client, glossary))
+
+        async def translate_all() -> list[TranslatedText]:
+            translated: dict[int, TranslatedText] = {}
+            for route in dict.fromkeys(routes):  # texts for the same models are translated together
+                places = [place for place, each in enumerate(routes) if each == route]
+                chosen = [texts[place] for place in places]
+                found = await self._find_translations(route, chosen, open_text, client, glossary)
+                translated.update(zip(places, found, strict=True))
+            return [translated[place] for place in range(len(texts))]
+
+        return await self.finish_in_time(request, translate_all())
 
     async def finish_in_time(self, request: Request, work: Coroutine[Any, Any, Result]) -> Result:
         """The result of all the work of a request.
@@ -191,7 +220,7 @@ class Service:
         """
         return await while_connected(request, work, self.settings.seconds)
 
-    async def find_translations(
+    async def _find_translations(
         self,
         route: Route,
         texts: Sequence[str],
@@ -199,7 +228,7 @@ class Service:
         client: Client,
         glossary: Glossary | None = None,
     ) -> list[TranslatedText]:
-        """What `translate` returns, without a limit of time. With a glossary, one model must translate all texts.
+        """The translations of texts by the same models. With a glossary, it must be one model.
 
         Raises:
             RequestError: The queue is full.

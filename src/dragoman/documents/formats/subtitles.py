@@ -1,4 +1,8 @@
-"""Subtitles in SRT and WebVTT files."""
+"""Subtitles in SRT and WebVTT files.
+
+A cue consists of a line with its number, a line with its times, and lines of text up to the next cue. Files that people
+write have empty lines inside of cues, and cues without an empty line between them, so that empty lines mean nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 
 import regex
 
@@ -21,64 +26,109 @@ from dragoman.markup.tags import Event, fold_tags, tag_event
 _TIME = r"(?:\d+:)?\d{1,2}:\d{1,2}[.,]\d{1,3}"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\r\n]*")
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|$)")
+_NUMBER = re.compile(r"\W*\d+\W*")
+_KEPT_BLOCK = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")  # of WebVTT
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z]++)[^<>\r\n]*+>|<(?:\d++:){1,2}\d++\.\d++>|\{\\[^{}]*+\}")
 _TAG_OR_SPACE = re.compile(r"<[^<>]*>| ")
-_NEXT_SPEAKER = regex.compile(r"(?<=[.?!…][\"'”’»“]?)\s+[-–—‐]\s*(?=[\"'„“«»¿¡]?[\p{Lu}\p{Lo}])")
-_SPEAKER = re.compile(r"\s*(?:[-–—‐]\s*|[A-ZÄÖÜ][A-ZÄÖÜ ]+:\s)")
+_LINE_BREAKS = re.compile(r"(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))*")
+_ARROWS = r"(?:>|&gt;){2,}+"  # of captions for the deaf; WebVTT writes > as &gt;
+_NEXT_SPEAKER = regex.compile(
+    rf"(?<=[.?!…。？！؟।][\"'”’»“]?)\s+(?:[-–—‐]\s*(?=[\"'„“«»¿¡]?[\p{{Lu}}\p{{Lo}}])|{_ARROWS}\s*+)"
+)
+_CAPITALS = (
+    r"(?:\p{N}++[.]?+\s?+)?+[\p{Lu}\p{Lt}](?:[\p{Lu}\p{Lt}\p{Lm}\p{M}\p{N}.,#&'’()/\-‐–]|[ \u00a0](?=\S)){0,40}+"
+)
+_WORD = r"[\p{Lo}\p{Georgian}][\p{Lo}\p{Georgian}\p{Lm}\p{M}·・]{0,11}+(?:[ \u00a0]?+[#№]?+\p{N}{1,3}+)?+"
+_LABEL = rf"(?:{_CAPITALS}(?:[:﹕](?:\s++|$)|：\s*+)|{_WORD}(?<![说說道问問曰])[:：﹕]\s*+)"
+"""The name of a speaker: in capitals, or one word of a script that has none, except "says", perhaps with a number."""
+_SPEAKER = regex.compile(
+    rf"[\s\u200e\u200f\u202a-\u202e\u2066-\u2069]*+(?:(?:[-–—‐]|{_ARROWS})\s*+(?:{_LABEL})?+|{_LABEL})"
+)
 
 
 def open_srt(file: DocumentFile) -> PassageDocument:
     """The texts of SRT subtitles, whose lines are joined."""
-    return _open(file, lambda text: text, lambda text: text)
+    return _open(file, lambda text: text, lambda text: text, webvtt=False)
 
 
 def open_webvtt(file: DocumentFile) -> PassageDocument:
     """The texts of WebVTT subtitles; notes, styles and regions are kept."""
     if not read_characters(file).text.startswith("WEBVTT"):
         raise UserError(f"{file.name}: is not WebVTT, because its first line is not WEBVTT; correct it")
-    return _open(file, html.unescape, partial(html.escape, quote=False))
+    return _open(file, html.unescape, partial(html.escape, quote=False), webvtt=True)
 
 
-def _open(file: DocumentFile, decode: Callable[[str], str], encode: Callable[[str], str]) -> PassageDocument:
+def _open(
+    file: DocumentFile, decode: Callable[[str], str], encode: Callable[[str], str], webvtt: bool
+) -> PassageDocument:
     characters = read_characters(file)
     writing = file.writing(encode, _break_lines)
-    parts: list[Part] = []
-    cues = 0
-    for lines, is_cue in _find_cues(characters.text):
-        cues += is_cue
-        parts += to_parts(fold_tags(list(_items(lines, decode))), writing) if is_cue else ["".join(lines)]
-    if not cues and characters.text.strip():
+    lines = [match[0] for match in _LINE.finditer(characters.text)]
+    times = [index for index, line in enumerate(lines) if _TIMES.fullmatch(line.rstrip("\r\n"))]
+    if not times and characters.text.strip():
         raise UserError(f"{file.name}: has no line such as 00:00:01,000 --> 00:00:02,000; it is not a subtitle file")
+    heads = [_head(lines, index, before, webvtt) for before, index in pairwise([-1, *times])]
+    parts: list[Part] = ["".join(lines[: heads[0] if heads else None])]
+    for head, index, end in zip(heads, times, [*heads[1:], len(lines)], strict=True):
+        parts.append("".join(lines[head : index + 1]))
+        for text, is_kept in _texts(lines[index + 1 : end], webvtt):
+            parts += ["".join(text)] if is_kept else to_parts(fold_tags(list(_items(text, decode))), writing)
     return PassageDocument(parts, characters.encode)
 
 
-def _find_cues(text: str) -> Iterator[tuple[list[str], bool]]:
-    """The lines of the file in groups, and whether each is the text of a cue."""
-    lines: list[str] = []
-    in_cue = False
-    for match in _LINE.finditer(text):
-        line, is_times = match[0], bool(_TIMES.fullmatch(match[1]))
-        if is_times or (in_cue and not match[1].strip()):
-            yield lines, in_cue
-            in_cue = is_times
-            if is_times:
-                yield [line], False
-            lines = [] if is_times else [line]
+def _head(lines: Sequence[str], times: int, before: int, webvtt: bool) -> int:
+    """The first line of a cue, given the line with its times and that of the cue before: its number, if it has one.
+
+    In WebVTT, any line after an empty one may be in place of the number.
+    """
+    number = times - 1
+    while number > before and not lines[number].strip():
+        number -= 1
+    if number > before and _NUMBER.fullmatch(lines[number].strip()):
+        return number
+    named = webvtt and number == times - 1 and number - 1 > before and not lines[number - 1].strip()
+    return number if named else times
+
+
+def _texts(lines: Sequence[str], webvtt: bool) -> Iterator[tuple[list[str], bool]]:
+    """What follows the times of a cue, in groups of lines, and whether each is kept: empty lines, and notes of WebVTT.
+
+    Empty lines between others belong to the text.
+    """
+    group: list[str] = []
+    empty: list[str] = []
+    is_note = False
+    for line in lines:
+        if not line.strip():
+            empty.append(line)
+            continue
+        begins = bool(empty) or not group
+        ends_note = is_note and bool(empty)
+        starts_note = webvtt and begins and _KEPT_BLOCK.match(line) is not None
+        if not group or ends_note or starts_note:
+            yield group, is_note
+            yield empty, True
+            group, is_note = [line], starts_note
         else:
-            lines.append(line)
-    yield lines, in_cue
+            group += [*empty, line]
+        empty = []
+    yield group, is_note
+    yield empty, True
 
 
 def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Event]:
-    """The items of a cue. A line that starts with a dash or the name of a speaker is a text by itself."""
-    for number, line in enumerate(lines):
+    """The items of a cue. A line that starts with a dash, or with the name of a speaker, is a text by itself."""
+    end = ""
+    for line in lines:
         text = line.rstrip("\r\n")
-        if number:
-            end = lines[number - 1][len(lines[number - 1].rstrip("\r\n")) :]
+        if not text.strip():
+            end += line
+            continue
+        if end:
             yield Fixed((end,), DIVIDER) if _SPEAKER.match(_TAG.sub("", text)) else TextItem(end, " ")
         yield from _tagged(text, decode)
-    if lines:
-        yield Fixed((lines[-1][len(lines[-1].rstrip("\r\n")) :],))
+        end = line[len(text) :]
+    yield Fixed((end,))
 
 
 def _tagged(text: str, decode: Callable[[str], str]) -> Iterator[Event]:
@@ -111,7 +161,7 @@ def _spoken(text: str, decode: Callable[[str], str], begins: bool) -> Iterator[I
 
 def _break_lines(new: str, old: str) -> str:
     """The translation of a cue on as many lines as the cue had, of similar length."""
-    breaks = re.findall(r"\r\n|\n|\r", old)
+    breaks = _LINE_BREAKS.findall(old)
     spaces = [match.start() for match in _TAG_OR_SPACE.finditer(new) if match[0] == " "]
     position, first = 0, 0
     parts: list[str] = []

@@ -75,7 +75,7 @@ class _PageRequest:
     async def translate_plainly(self, route: Route, glossary: Glossary) -> str:
         """The translation without words; a pivot language has other terms."""
         terms = glossary if len(route) == 1 else None
-        work = self._service.translate(self._request, route, [self.text], open_plain_text, self._client, terms)
+        work = self._service.translate(self._request, [route], [self.text], open_plain_text, self._client, terms)
         return (await work)[0].text
 
 
