@@ -23,7 +23,8 @@ MIN_PRODUCTS = 2**19
 """For fewer multiplications, torch's linear map is faster: oneDNN takes 12 µs to start."""
 
 FEW_ROWS = 64 if HAS_FAST_MKL else 1
-"""Up to this many rows, too: on Intel, MKL needs half of oneDNN's time for 8 rows."""
+"""Up to this many rows, too: on Intel, MKL needs half of oneDNN's time for 8 rows. Their products are faster if the
+longer side of the weight is contiguous or, with MKL on Intel, the output side."""
 
 EXACT_ROWS = 8
 """Up to this many rows, the number of rows is not rounded up."""
@@ -43,33 +44,30 @@ class PrepackedLinear(OneDNNLinear):
         """(…, inputs) -> (…, outputs of these rows of the matrix)."""
         if torch.is_grad_enabled() or x.dtype != torch.float32 or torch.is_autocast_enabled("cpu"):
             return super().forward(x, rows)
-        version = self.weight.data_ptr(), 0 if self.weight.is_inference() else self.weight._version
+        weight = self.weight  # once, because looking up a parameter takes a microsecond
+        version = weight.data_ptr(), 0 if weight.is_inference() else weight._version
         packed = self._packed.get((rows.start, rows.stop))
         if packed is None or packed.version != version:
-            packed = _Packed(self.weight[rows], None if self.bias is None else self.bias[rows], version)
+            packed = _Packed(weight[rows], None if self.bias is None else self.bias[rows], version)
             self._packed[rows.start, rows.stop] = packed
         return packed.multiply(x)
 
 
 class _Packed:
-    """A weight (out, in) in two layouts, and its bias (out,) or None.
-
-    For few rows, torch is faster than oneDNN: for one row, if the longer side of the weight is contiguous; with MKL on
-    Intel, if the output side is.
-    """
+    """A weight (out, in) in several layouts, and its bias (out,) or None."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None, version: tuple[int, int]) -> None:
-        self.version, self.bias = version, bias
+        self.version, self.weight, self.bias = version, weight, bias
         size_out, self.size_in = weight.shape
-        self.few_rows = max(FEW_ROWS, MIN_PRODUCTS // weight.numel())
+        self.unpacked_rows = max(FEW_ROWS, MIN_PRODUCTS // weight.numel())
         self.transposed = weight.t().contiguous().t() if HAS_FAST_MKL or size_out > self.size_in else weight
         self.layout = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), TYPICAL_ROWS)
 
     def multiply(self, x: Tensor) -> Tensor:
         """(…, in) -> (…, out)."""
         rows = x.numel() // self.size_in
-        if rows <= self.few_rows:
-            return F.linear(x, self.transposed, self.bias)
+        if rows <= self.unpacked_rows:
+            return F.linear(x, self.transposed if rows <= FEW_ROWS else self.weight, self.bias)
         if missing := rounded_rows(rows) - rows:
             padded = F.pad(x.reshape(rows, self.size_in), (0, 0, 0, missing))
             return self._product(padded)[:rows].view(*x.shape[:-1], -1)
