@@ -72,7 +72,7 @@ def test_deep_pairs_are_kept() -> None:
 
 def test_nothing_is_inside_of_what_is_kept() -> None:
     for name in ("code", "svg", "rt"):
-        content = [
+        content: list[Event] = [
             tag_event(f"<{name}>", name, "opening", HTML),
             tag_event("<b>", "b", "opening", HTML),
             TextItem("x", "x"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -61,8 +62,8 @@ def test_texts_that_show_no_language_have_that_of_the_others(detecting: Running,
 
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
-SENT = {
-    "form": lambda fields: {"content": httpx.QueryParams(fields).__str__(), "headers": FORM},
+SENT: dict[str, Callable[[list[tuple[str, str]]], dict[str, Any]]] = {
+    "form": lambda fields: {"content": str(httpx.QueryParams([*fields])), "headers": FORM},
     "multipart": lambda fields: {"files": [(name, (None, value)) for name, value in fields]},
     "query": lambda fields: {"params": fields},
 }
@@ -96,7 +97,7 @@ def test_other_repeated_parameters_are_refused(
     detecting: Running, path: str, fields: list[tuple[str, str]], name: str, form: str
 ) -> None:
     if path == "/translate" and name == "q":  # Apertium's is read with GET
-        reply = httpx.get(f"{detecting.url}{path}", params=httpx.QueryParams(fields))
+        reply = httpx.get(f"{detecting.url}{path}", params=httpx.QueryParams([*fields]))
     else:
         reply = httpx.post(f"{detecting.url}{path}", **SENT[form](fields))
     assert (reply.status_code, f"{name} is repeated" in reply.text) == (400, True)
