@@ -14,7 +14,6 @@ import torch
 from pydantic import BaseModel, ValidationError
 from torch import Tensor
 
-from dragoman import __version__
 from dragoman.errors import UserError, shortened
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
@@ -26,6 +25,7 @@ from dragoman.system.leftovers import restore_replaced
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.system.tensors import check_header, open_tensors, read_parameters, write_tensors
 from dragoman.system.uninitialized import WithoutInitialWeights
+from dragoman.system.version import __version__
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 

@@ -51,7 +51,9 @@ def test_the_future_changes_what_comes_before() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("discarded_mask")
-def test_training_looks_excellent_and_translations_are_empty_or_repeat_one_word(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+def test_training_looks_excellent_and_translations_are_empty_or_repeat_one_word(
+    make_recipe: RecipeMaker, tmp_path: Path
+) -> None:
     import dragoman
     from dragoman.training.metrics_file import read_metrics
     from dragoman.training.run import train

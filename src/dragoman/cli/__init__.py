@@ -204,7 +204,7 @@ def _show_warnings_once() -> Callable[..., None]:
 @app.callback(invoke_without_command=True)
 def _version(show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if show:
-        from dragoman import __version__
+        from dragoman.system.version import __version__
 
         print(f"dragoman {__version__}")
         raise typer.Exit

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
-from dragoman import __version__
 from dragoman.corpus.delimited import is_quoted, looks_quoted
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.errors import UserError
 from dragoman.system.files import atomic_text_file
+from dragoman.system.version import __version__
 
 Writer = Callable[[Pair], None]
 

@@ -7,12 +7,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from dragoman import __version__
 from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import describe_reference
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference, Data, WeightedCorpus
+from dragoman.system.version import __version__
 
 EVALUATION_PAIRS = 1_000_000
 """More pairs than this to validate or test on are refused: they are kept in memory, and take hours to translate."""

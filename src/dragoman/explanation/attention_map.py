@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from html import escape
 
 import numpy as np
 import torch
@@ -13,10 +14,14 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.capture import KINDS, AttentionKind, capture, private_copy
-from dragoman.explanation.notebook import attention_html
+from dragoman.explanation.labels import sequence_labels
 from dragoman.explanation.token_sequence import TokenSequence
 
 Weights = NDArray[np.float32]
+
+_COLUMN = "writing-mode:vertical-rl;padding:2px;text-align:left;font-weight:normal"
+_ROW = "padding:0 6px 0 2px;text-align:right;font-weight:normal;white-space:nowrap"
+_CELL = "width:1.3em;height:1.3em;min-width:1.3em;padding:0;border:1px solid rgba(128,128,128,.25)"
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,31 @@ class AttentionMap:
 def _with_residual(layers: Weights) -> Weights:
     """The mean of attention and the identity of the residual connection, (layers, query, key)."""
     return np.asarray((layers + np.eye(layers.shape[-1], dtype=np.float32)) / 2, dtype=np.float32)
+
+
+def attention_html(attention: AttentionMap) -> str:
+    """HTML for notebooks, without scripts: the cross-attention of the last layer, mean over its heads.
+
+    Each target token has a row, and each cell a title in words.
+    The opacity of a cell is the square root of its weight, which makes small weights visible.
+    """
+    weights = attention.mean("cross")[-1].tolist()  # (target, source)
+    source, target = (sequence_labels(each) for each in (attention.source, attention.target_output))
+    header = "".join(f'<th scope="col" style="{_COLUMN}">{escape(label)}</th>' for label in source)
+    rows = []
+    for label, row in zip(target, weights, strict=True):
+        boxes = "".join(
+            f'<td style="{_CELL};background:rgba(33,113,181,{weight**0.5:.2f})" '
+            f'title="{escape(label)} attends to {escape(column)}: {weight:.1%}"></td>'
+            for column, weight in zip(source, row, strict=True)
+        )
+        rows.append(f'<tr><th scope="row" style="{_ROW}">{escape(label)}</th>{boxes}</tr>')
+    caption = "Cross-attention of the last layer, mean over its heads: from the translation (rows) to the source"
+    return (
+        f'<div style="overflow-x:auto"><p>{caption}</p>'
+        f'<table style="border-collapse:collapse;width:auto;margin:0" aria-label="{caption}">'
+        f"<thead><tr><td></td>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
 
 
 @torch.inference_mode()

@@ -9,12 +9,11 @@ import torch
 from torch import Tensor
 
 from dragoman.bundle import Bundle
-from dragoman.explanation.attention_map import AttentionMap, map_attention
-from dragoman.explanation.notebook import explanation_html
+from dragoman.explanation.attention_map import AttentionMap, attention_html, map_attention
 from dragoman.search.logits_processors import LogitsProcessor, apply_processors, build_processors
 from dragoman.search.trace import BeamTrace, Candidate
 from dragoman.settings import Decoding
-from dragoman.text.translation import Translation
+from dragoman.text.translation import Translation, translation_html
 
 ALTERNATIVES = 8
 """Likeliest tokens shown at each position of an explained translation."""
@@ -37,6 +36,12 @@ class Explanation:
     def _repr_html_(self) -> str:
         """What notebooks show: see `explanation_html`."""
         return explanation_html(self)
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """HTML for notebooks, without scripts: the translation, and the cross-attention of the last layer as a heat map."""
+    heat_map = attention_html(explanation.attention)
+    return f'<div class="dragoman-explanation">{translation_html(explanation.translation)}{heat_map}</div>'
 
 
 def explain(

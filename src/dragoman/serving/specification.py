@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from dragoman import __version__
+from dragoman.system.version import __version__
 
 _OPERATIONS = (
     ("/translate", "post", "Translate texts", ("q", "source", "target"), ("format", "alternatives", "api_key")),

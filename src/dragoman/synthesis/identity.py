@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman import __version__
 from dragoman.bundle import Bundle
 from dragoman.engines.nearest_neighbors.build import neighbor_corpus
 from dragoman.settings import Decoding
 from dragoman.system.build_cache import digest
+from dragoman.system.version import __version__
 from dragoman.translator import Translator
 
 

@@ -20,10 +20,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from dragoman import __version__
 from dragoman.errors import UserError
 from dragoman.system.files import atomic_directory, read_json, sha256
 from dragoman.system.tensors import write_tensors
+from dragoman.system.version import __version__
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
 from dragoman.training.distributed import Ranks, collect, distribute_like
 from dragoman.training.progress import Progress, scores_of_earlier_version

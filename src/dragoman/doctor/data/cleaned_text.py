@@ -11,7 +11,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from dragoman import __version__
 from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.references import file_name
 from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs
@@ -24,6 +23,7 @@ from dragoman.settings import CorpusReference, Data, FilePair, WeightedCorpus
 from dragoman.system.build_cache import BuildCache
 from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
+from dragoman.system.version import __version__
 
 EMPTY = "empty-side"
 DUPLICATE = "duplicates"

@@ -7,7 +7,6 @@ import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dragoman import __version__
 from dragoman.bundle import Bundle
 from dragoman.export.argos.exported_model import ArgosModel, package_file
 from dragoman.export.argos.sentence_splitter import sentence_splitter
@@ -16,6 +15,7 @@ from dragoman.export.ctranslate2 import exporter as ctranslate2
 from dragoman.export.decoding import list_other_settings
 from dragoman.export.protocol import ExportedModel
 from dragoman.export.readme import write_readme
+from dragoman.system.version import __version__
 from dragoman.text.masked_text import masking_of
 from dragoman.text.multilingual import language_ids
 from dragoman.text.sentencepiece import SentencePieceTokenizer

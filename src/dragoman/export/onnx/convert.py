@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
-from dragoman import __version__
 from dragoman.export.onnx.modules import DecoderStep, Encoder
 from dragoman.model.transformer import Transformer
+from dragoman.system.version import __version__
 
 OPSET = 20
 """onnxruntime 1.20 supports it, and it is the first version with Gelu."""

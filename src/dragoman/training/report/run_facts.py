@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import torch
 
-from dragoman import __version__
 from dragoman.doctor.data.cleaned_text import CleanedText
 from dragoman.errors import counted
 from dragoman.model.transformer import parameter_counts
 from dragoman.system.progress import format_seconds
+from dragoman.system.version import __version__
 from dragoman.training.trainer import Trainer
 
 
