@@ -64,7 +64,8 @@ def depth(items: Sequence[Item]) -> int:
 
 
 def test_deep_pairs_are_kept() -> None:
-    content = [tag_event(raw, "b", kind, HTML) for raw, kind in [("<b>", "opening")] * 99 + [("</b>", "closing")] * 99]  # type: ignore[arg-type]
+    opening, closing = tag_event("<b>", "b", "opening", HTML), tag_event("</b>", "b", "closing", HTML)
+    content = [opening] * (MAX_DEPTH + 9) + [closing] * (MAX_DEPTH + 9)
     items = fold_tags(content)
     assert depth(items) == MAX_DEPTH
     assert raw_text(items) == raw_of(content)
