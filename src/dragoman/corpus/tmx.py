@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -69,6 +70,7 @@ def read_tmx(stream: IO[bytes], name: str, encoding: str | None, languages: Lang
         UserError: No unit has both languages, or the file is not well-formed (see `read_units`).
     """
     found: Counter[str] = Counter()
+    used = dict[str, str](), dict[str, str]()  # the tags of each language, by their spelling without case
     total = matched = ambiguous = 0
     for unit in read_units(stream, name, encoding, ["tu"]):
         total += 1
@@ -76,6 +78,8 @@ def read_tmx(stream: IO[bytes], name: str, encoding: str | None, languages: Lang
         source, target = (find_language(language, tuple(segments)) for language in languages)
         if source is not None and target is not None and source != target:
             matched += 1
+            for tag, tags in zip((source, target), used, strict=True):
+                tags.setdefault(tag.lower().replace("_", "-"), tag)
             ambiguous += len(segments[source]) > 1 or len(segments[target]) > 1
             yield to_pair(segments[source][0], segments[target][0], f"{name} line {unit.line}")
         elif not matched:
@@ -83,6 +87,20 @@ def read_tmx(stream: IO[bytes], name: str, encoding: str | None, languages: Lang
     require_languages(matched > 0, found, languages, name, "unit")
     warn_of_unused(name, total - matched, total, f"units lack {languages[0]} or {languages[1]}, and are not used")
     warn_of_unused(name, ambiguous, total, "units have several texts in one language; the first is used")
+    for language, tags in zip(languages, used, strict=True):
+        _warn_of_variants(name, language, tags, languages)
+
+
+def _warn_of_variants(name: str, language: str, tags: dict[str, str], languages: Languages) -> None:
+    """Warn if a code stands for several variants, such as scripts or countries, which are mixed then."""
+    variants = [tag for spelling, tag in tags.items() if spelling != language.lower()]
+    if len(variants) > 1:
+        chosen = ":".join(variants[-1] if each == language else each for each in languages)
+        shown = f"{', '.join(variants[:-1])} and {variants[-1]}"
+        warnings.warn(
+            f"{name}: {language} stands for {shown}, which are mixed; to read one, name it: --languages {chosen}",
+            stacklevel=2,
+        )
 
 
 def _find_segments(unit: Unit) -> dict[str, list[Element]]:
