@@ -31,7 +31,7 @@ KEY_PARAMETERS = ("api_key", "auth_key", "key")
 """What the protocols call the API key."""
 
 CLEAR = 0.99
-"""Confidence from which the language of a text of few words is its own, whatever that of the other texts is."""
+"""Confidence from which a text of few words has its own language, not that of the other texts."""
 _SCHEME = "DeepL-Auth-Key "
 _SMALL = 100_000  # bytes of a body that is read even if the address has sent too many requests
 

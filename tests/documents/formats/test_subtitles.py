@@ -1,4 +1,4 @@
-"""Subtitles: cues begin with a number and times, whatever lines are empty; the names of speakers stay as they are."""
+"""Subtitles: cues begin with a number and times, not with an empty line; the names of speakers stay as they are."""
 
 from __future__ import annotations
 
