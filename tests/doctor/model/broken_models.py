@@ -257,6 +257,23 @@ class ReplacesUnknownWords(TorchModel):
         return super().forward(source, target)
 
 
+class HidesUnknownWords(TorchModel):
+    """The padding mask also hides the unknown word."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        hidden = (source == PAD) | (source == SIZE - 1)
+        future = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
+        states = self.transformer(
+            self.embed(source, self.source),
+            self.embed(target, self.target),
+            tgt_mask=future,
+            src_key_padding_mask=hidden,
+            memory_key_padding_mask=hidden,
+        )
+        logits: Tensor = self.output(states)
+        return logits
+
+
 class HidesTargetPadding(TorchModel):
     """Padding of the target becomes eos in the ids that the caller has passed."""
 
@@ -421,6 +438,7 @@ BROKEN: list[tuple[type[nn.Module], str]] = [
     (DetachedSharedOutput, "no-gradient"),
     (WeightDividedByItself, "no-gradient"),
     (UnusedActivation, "missing-activation"),
+    (HidesUnknownWords, "masked-ids"),
     (ReplacesUnknownWords, "changed-ids"),
     (HidesTargetPadding, "changed-ids"),
     (NormsInForward, "created-in-forward"),

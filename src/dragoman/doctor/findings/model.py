@@ -108,6 +108,12 @@ MODEL_FINDINGS: dict[str, FindingType] = {
         "them has no effect until the first steps of training change them",
         "nothing needs to be done if these parameters are meant to start at zero; otherwise initialize them randomly",
     ),
+    "masked-ids": FindingType(
+        "warning",
+        "the padding mask also hides other ids, such as that of unknown words (source > 0, or source != 0 with another "
+        "pad_id), or it is made with the pad id of the other language",
+        "compare with the pad id only: source_mask = source != pad_id, with the pad id of that language",
+    ),
     "changed-ids": FindingType(
         "warning",
         "forward() assigns to its ids (source[source == 3] = 4) or calls a method that changes them in place (such as "

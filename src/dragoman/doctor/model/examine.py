@@ -22,6 +22,7 @@ from dragoman.doctor.model.influence import (
     check_causal_cross_attention,
     check_changed_ids,
     check_future_leak,
+    check_masked_ids,
     check_source_ignored,
     check_source_padding_leak,
     check_source_positions,
@@ -155,6 +156,8 @@ def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool)
     yield from check_overflow(probe)
     if probe.model.parameters:
         yield from _check_learning(probe, [each for each in dependence if each.code == "no-gradient"], overfit)
+    if not dependence:
+        yield from check_masked_ids(probe)
     yield from check_changed_ids(probe)
 
 

@@ -17,12 +17,15 @@ from dragoman.doctor.model.probe import (
     TOLERANCES,
     PredictionDifference,
     Probe,
+    Side,
     Tolerance,
     largest,
+    list_names,
     measure_difference,
 )
 from dragoman.errors import counted
 
+HARDLY_AN_EFFECT = 1e-5  # relative difference of rows of the same batch, which may be rounded differently
 NO_EFFECT = 1e-7  # relative difference; an input that is ignored has no effect at all if shapes are equal
 
 
@@ -391,3 +394,43 @@ def check_changed_ids(probe: Probe) -> Iterator[Finding]:
         yield make_finding(
             "changed-ids", f"forward changes the {' and '.join(sides)} ids that it is given", {"sides": sides}
         )
+
+
+MAX_TRIED = 512
+"""Ids of words that are compared with padding: all of a small vocabulary; the first ones and a sample of a large one."""
+MAX_TRIED_ALONE = 64  # if the model computes one sentence at a time
+COMPARED_AT_ONCE = 64
+PLACE = 2  # of the word in the sentence
+
+
+def check_masked_ids(probe: Probe) -> Iterator[Finding]:
+    """Replace a word by padding; that must change predictions, unless attention ignores the word, too."""
+    masked: dict[Side, list[int]] = {"source": _masked_ids(probe, "source"), "target": _masked_ids(probe, "target")}
+    sides = {side: ids for side, ids in masked.items() if ids}
+    if sides:
+        listed = " and ".join(f"{list_names(map(str, ids))} in the {side}" for side, ids in sides.items())
+        yield make_finding("masked-ids", f"ids are treated as padding, although they are words: {listed}", dict(sides))
+
+
+def _masked_ids(probe: Probe, side: Side) -> list[int]:
+    """The words in whose place padding predicts the same; none if that is so for most, because nothing matters then."""
+    words = probe.source_words if side == "source" else probe.words
+    limit = MAX_TRIED_ALONE if probe.one_at_a_time else MAX_TRIED
+    if len(words) > limit:
+        rest = torch.linspace(limit // 2, len(words) - 1, limit // 2).long()
+        words = torch.cat((words[: limit // 2], words[rest]))
+    source, target = probe.random_sources(1, SOURCE_LENGTH), probe.random_targets(1, TARGET_LENGTH)
+    ids = source if side == "source" else target
+    ids[0, PLACE] = probe.model.pad_id
+    first = 0 if side == "source" else PLACE + 1  # the prediction at the place itself depends on its word
+    masked: list[int] = []
+    for chunk in words.split(COMPARED_AT_ONCE):
+        changed = ids.repeat(1 + len(chunk), 1)
+        changed[1:, PLACE] = chunk  # the first row has the padding
+        other = (target if side == "source" else source).repeat(len(changed), 1)
+        sentences = (changed, other) if side == "source" else (other, changed)
+        padded, *predictions = probe.predict(*sentences)[:, first:]
+        for word, prediction in zip(chunk.tolist(), predictions, strict=True):
+            if measure_difference(prediction, padded).relative <= HARDLY_AN_EFFECT:
+                masked.append(word)
+    return masked if 2 * len(masked) < len(words) else []
