@@ -1,4 +1,4 @@
-"""Whatever tags a text has, its items contain all of it, in order."""
+"""The items of a text with tags contain all of it, in order."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ ODT = Elements(
         (BREAK, "line-break"),
         (CLINGING, "ruby-text"),
         (
-            WORD,
+            FIELD,
             "bookmark-ref reference-ref note-ref sequence sequence-ref page-number page-count date time chapter "
             "file-name author-name author-initials title subject variable-set variable-get variable-input "
             "user-field-get user-field-input expression text-input placeholder conditional-text creator "

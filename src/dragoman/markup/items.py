@@ -226,15 +226,19 @@ def _merged(items: Sequence[Item]) -> list[Item]:
     for item in items:
         if isinstance(item, Group):
             item = replace(item, items=tuple(_merged(item.items)))
-        elif _is_word(item):
+        elif _is_certain_word(item):
             place = next((n for n in range(len(found) - 1, -1, -1) if not isinstance(found[n], TextItem)), -1)
             between = found[place + 1 :]
-            if place >= 0 and _is_word(found[place]) and _SIGNS.fullmatch(plain_text(between)):
+            if place >= 0 and _is_certain_word(found[place]) and _SIGNS.fullmatch(plain_text(between)):
                 together = found[place:]
                 del found[place:]
                 item = Fixed(tuple(raw_pieces([*together, item])), item.element)
         found.append(item)
     return found
+
+
+def _is_certain_word(item: Item) -> TypeGuard[Fixed]:
+    return _is_word(item) and not item.element.alone
 
 
 def _is_word(item: Item) -> TypeGuard[Fixed]:

@@ -156,7 +156,7 @@ _SCRIPTS_WITHOUT_SPACES = {"Hans", "Hant", "Hani", "Jpan", "Thai", "Laoo", "Khmr
 # TMX
 
 
-def language_of(variant: XmlElement) -> str:
+def variant_language(variant: XmlElement) -> str:
     """The tag of the language of a `tuv`."""
     return variant.attributes.get("xml:lang") or variant.attributes.get("lang") or ""
 
@@ -165,7 +165,7 @@ def tmx_variants(unit: XmlElement) -> dict[str, list[XmlElement]]:
     """The texts of a `tu`, by the tag of their language; those that are not blank come first."""
     variants: dict[str, list[XmlElement]] = {}
     for variant in unit.elements("tuv"):
-        language = language_of(variant)
+        language = variant_language(variant)
         if language and (segments := variant.elements("seg")):
             variants.setdefault(language, []).append(segments[0])
     for segments in variants.values():

@@ -172,9 +172,7 @@ SAME_TAGS = {
 
 NOT_IN = {
     "markdown": r"<p>|^<b>Der Hund",  # HTML blocks are kept
-    "xml": r"<b></b>.*zz",
     "vtt": r"<p>|<br|<!--|&amp;",
-    "csv": "zz",
 }
 """Fragments that a format does not have, or that mean something else in it."""
 

@@ -397,7 +397,7 @@ def check_changed_ids(probe: Probe) -> Iterator[Finding]:
 
 
 MAX_TRIED = 512
-"""Ids of words that are compared with padding: all of a small vocabulary; the first ones and a sample of a large one."""
+"""Ids of words that are compared with padding: all of a small vocabulary, otherwise the first ones and a sample."""
 MAX_TRIED_ALONE = 64  # if the model computes one sentence at a time
 COMPARED_AT_ONCE = 64
 PLACE = 2  # of the word in the sentence

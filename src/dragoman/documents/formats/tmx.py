@@ -12,7 +12,7 @@ from dragoman.documents.formats.inline_codes import code_parts
 from dragoman.documents.passage import Part
 from dragoman.errors import UserError
 from dragoman.languages.codes import find_language
-from dragoman.markup.units import language_of, tmx_variants
+from dragoman.markup.units import variant_language, tmx_variants
 from dragoman.markup.xml import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, xml_text
 
 
@@ -70,7 +70,7 @@ class _Tmx:
         empty = [each for each in variants if self._is_empty_target(each, texts)]
         last = unit.children.index(variants[-1]) + 1
         space = unit.children[0].raw if isinstance(unit.children[0], XmlText) else ""
-        label = language_of(empty[0]) if empty else self._label
+        label = variant_language(empty[0]) if empty else self._label
         segment = texts[source]
         parts = code_parts(segment.children, self._writing)
         kept = [each for each in unit.children[:last] if not any(each is other for other in empty)]
@@ -79,7 +79,7 @@ class _Tmx:
 
     def _is_empty_target(self, variant: XmlElement, texts: Collection[str]) -> bool:
         """Whether a variant in the target language has no text."""
-        language = language_of(variant)
+        language = variant_language(variant)
         return language not in texts and self._target.find([language]) is not None
 
 
