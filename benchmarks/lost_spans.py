@@ -13,8 +13,7 @@ import random
 import time
 
 from dragoman.corpus.corpus import read_corpus
-from dragoman.documents.copied_spans import check_spans
-from dragoman.documents.quantities import lost_numbers
+from dragoman.documents.copied_spans import check_spans, lost_numbers
 
 
 def main() -> None:

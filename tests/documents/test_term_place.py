@@ -7,9 +7,16 @@ from dataclasses import replace
 import pytest
 
 from dragoman.documents.segment import Segment
-from dragoman.documents.term_draft import TermDraft
-from dragoman.documents.term_place import OTHER_ARTICLE, OTHER_FORM, SAME_KIND, TermPlace, most_probable
-from dragoman.documents.terms import COST_IN_COMPOUND, TermSearch
+from dragoman.documents.terms import (
+    COST_IN_COMPOUND,
+    OTHER_ARTICLE,
+    OTHER_FORM,
+    SAME_KIND,
+    TermDraft,
+    TermPlace,
+    TermSearch,
+    most_probable,
+)
 from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.text.glossary import FoundTerm, Term
 from dragoman.text.lemmas import lemmatizer

@@ -15,8 +15,7 @@ import pytest
 import dragoman
 from dragoman.documents import terms as terms_module
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.term_draft import Spot, TermDraft
-from dragoman.documents.terms import MOST_SEARCHES, TermSearch, missing_terms, with_glossary
+from dragoman.documents.terms import MOST_SEARCHES, Spot, TermDraft, TermSearch, missing_terms, with_glossary
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines.text_search import SourceText, TextSearch
 from dragoman.text.glossary import Glossary, Term

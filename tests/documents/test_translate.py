@@ -17,9 +17,9 @@ import dragoman
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Pair
 from dragoman.doctor.input.source_language import OTHER_LANGUAGE
+from dragoman.documents.division import join_segments
 from dragoman.documents.formats import open_document
 from dragoman.documents.html_text import HtmlText
-from dragoman.documents.joining import join_segments
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.translate import TextTranslator

@@ -15,8 +15,7 @@ from running_server import StartServer
 import dragoman
 from conftest import TINY, Command
 from dragoman.documents.segment import Segment
-from dragoman.documents.term_draft import TermDraft
-from dragoman.documents.terms import TermSearch, with_glossary
+from dragoman.documents.terms import TermDraft, TermSearch, with_glossary
 from dragoman.documents.translate import TextTranslator
 from dragoman.recipe import build_recipe
 from dragoman.serving.detection import LanguageDetector

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from running_server import FakeTranslator
 
-from dragoman.documents.divided_segments import CountTokens
+from dragoman.documents.division import CountTokens
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import _USUAL_TOKENS, FairQueue, Job, Priority

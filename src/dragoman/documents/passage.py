@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import NamedTuple, TypeAlias
 
-from dragoman.documents.joining import add_stops, join_with_places
+from dragoman.documents.division import add_stops, join_with_places
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment

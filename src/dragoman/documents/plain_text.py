@@ -9,7 +9,7 @@ from typing import NamedTuple
 import regex
 
 from dragoman.corpus.memory import TranslationMemory
-from dragoman.documents.joining import join_translations
+from dragoman.documents.division import join_translations
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.sentences import WholeLines, has_words, is_kept_whole, split_paragraph, trimmed
 from dragoman.languages.codes import primary_language

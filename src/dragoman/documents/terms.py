@@ -13,26 +13,42 @@ translation already, and gives a low probability to terms that do not fit the se
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 from itertools import chain, compress, islice
+from operator import itemgetter
+from typing import NamedTuple
+
+import regex
 
 from dragoman.doctor.input.training_text import TrainingText
-from dragoman.documents.segment import Segment
-from dragoman.documents.term_draft import Spot, TermDraft, find_terms
-from dragoman.documents.term_place import TermPlace, most_probable
+from dragoman.documents.marks import Mark, place_marks
+from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.engines.text_search import SourceText
 from dragoman.explanation.alignment import align
 from dragoman.languages.codes import same_language
+from dragoman.languages.scripts import WITHOUT_SPACES
+from dragoman.languages.sentence_marks import starts_sentence
 from dragoman.settings.decoding import MAX_COST_OF_MARKED_TERMS
-from dragoman.text.glossary import Glossary, Term, fold, term_words
+from dragoman.text.glossary import (
+    FoundTerm,
+    Glossary,
+    Term,
+    decapitalize,
+    fold,
+    is_copied_word,
+    replace_words,
+    term_words,
+)
+from dragoman.text.lemmas import Lemmatize
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
-from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize
+from dragoman.text.placeholders import find_spans, text_between
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term, is_copied
 from dragoman.text.translation import Translation
-from dragoman.text.word_forms import ENDING, FindForms, is_compound
+from dragoman.text.word_forms import ENDING, FindForms, is_compound, is_dictionary_form
 from dragoman.translator import Translator
 
 SAME_STEM = 0.6
@@ -247,3 +263,384 @@ def _is_probable_form(word: str, term: str) -> bool:
     if len(stem) < SHORTEST_STEM:
         return fold(word) == stem  # "its" is no form of IT
     return fold(word).startswith(stem) and abs(len(word) - len(term)) <= ENDING
+
+
+_AFTER_WORD = regex.compile(r"[\p{Pe}\p{Pf}.,;:!?%]")
+"""Punctuation after a word, which is followed by a space in scripts that have spaces between words."""
+
+LONG_WORD = 5
+"""Letters of a word that is probably no article or preposition."""
+
+
+def find_terms(matcher: TermMatcher, segment: Segment) -> list[FoundTerm]:
+    """The terms of a segment that a search can use."""
+    return [each for each in matcher.find(segment.text, segment.glossary) if not is_copied(each.term.source)]
+
+
+class Spot(NamedTuple):
+    """The words of a translation, from `start` up to but not including `end`, that translate a term of the source.
+
+    `is_own` states whether they translate nothing else, and do not contain the translation of the term.
+    """
+
+    found: FoundTerm
+    start: int
+    end: int
+    is_own: bool
+
+
+@dataclass
+class TermDraft:
+    """A translation that may lack terms."""
+
+    segment: Segment
+    source: SourceText
+    translation: Translation
+    matcher: TermMatcher
+    forms: FindForms
+    fixed: int = 0  # number of characters at the beginning that must not change, because they contain terms
+    tried: set[FoundTerm] = field(default_factory=set)
+    rounds: int = 0  # number of times that a place for one term was looked for
+
+    @cached_property
+    def _found(self) -> list[FoundTerm]:
+        return find_terms(self.matcher, self.segment)
+
+    @cached_property
+    def _targets(self) -> list[str]:
+        """The translations of all terms, also of those that a search cannot use."""
+        found = self.matcher.find(self.segment.text, self.segment.glossary)
+        return list(dict.fromkeys(each.term.target for each in found))
+
+    @cached_property
+    def _wanted(self) -> dict[Term, int]:
+        """How often the translation should contain each term.
+
+        A word of the translation counts once, also if it is a form of the translations of several terms.
+        """
+        needed = Counter(each.term for each in self._found)
+        return {term: sum(needed[each] * self._count(each.target, term.target) for each in needed) for term in needed}
+
+    @cached_property
+    def _count(self) -> Callable[[str, str], int]:
+        return cache(self.matcher.count)
+
+    @property
+    def missing(self) -> list[FoundTerm]:
+        """The places in the source of terms that the translation contains less often, which were not tried."""
+        missing = {term for term in self._wanted if self._has_too_few(term)}
+        return [each for each in self._found if each.term in missing and each not in self.tried]
+
+    def _has_too_few(self, term: Term) -> bool:
+        return self._count(self.translation.text, term.target) < self._wanted[term]
+
+    def place_term(self, links: tuple[Link, ...]) -> TermPlace | None:
+        """The first place in the translation that gets a term: that of the words that translate it.
+
+        None if there is none, because the translation expresses several places of the term in one. These are not tried
+        again.
+        """
+        self.rounds += 1
+        spots = self._find_spots(links)
+        spot = next(filter(self._gets_term, spots), None)
+        if spot is None:
+            self.tried.update(each.found for each in spots)
+            return None
+        return self.place_at(self._keep_terms(spot))
+
+    def find_spots(self, links: tuple[Link, ...]) -> list[Spot]:
+        """Where all missing terms belong, in order; none of them is tried again."""
+        spots = list(map(self._keep_terms, self._find_spots(links)))
+        self.tried.update(each.found for each in spots)
+        return sorted(spots, key=lambda each: (each.start, each.start == each.end))
+
+    def places(self, spots: Iterable[Spot]) -> Iterator[TermPlace]:
+        """The places that get a term, in order; each must be used before the next one is requested."""
+        before, begin = len(self.translation.text), 0
+        for spot in spots:
+            if self._has_too_few(spot.found.term) and self._gets_term(spot):
+                change = len(self.translation.text) - before
+                start = max(begin, spot.start + change)
+                place = self.place_at(spot._replace(start=start, end=max(start, spot.end + change)))
+                yield place
+                begin = len(self.translation.text) - len(place.rest)
+
+    def _find_spots(self, links: tuple[Link, ...]) -> list[Spot]:
+        """Where the missing terms belong, without those that are a part of a compound, which are not tried again."""
+        self.tried.update([each for each in self.missing if self._is_in_compound(each, links)])
+        text, missing = self.translation.text, self.missing
+        marks = [Mark(each.start, each.end, number) for number, each in enumerate(missing)]
+        placed = place_marks(marks, self.segment.text, TranslatedSegment(text, links))
+        return [
+            Spot(
+                missing[mark.number],
+                mark.start,
+                mark.end,
+                self._is_own(missing[mark.number], mark.start, mark.end, links),
+            )
+            for mark in placed
+        ]
+
+    def _is_in_compound(self, found: FoundTerm, links: tuple[Link, ...]) -> bool:
+        """Whether a compound contains a term and translates other words, too: "Dateiname" for "file name".
+
+        The alignment may miss the term itself, if another term is next to it that the compound also contains.
+        """
+        by_place = defaultdict[tuple[int, int], list[bool]](list)  # whether a word translates the term, and other words
+        for link in links:
+            is_own = found.start <= link.source_start and link.source_end <= found.end
+            by_place[link.target_start, link.target_end].append(is_own)
+        neighbors = [
+            each.term.target
+            for each in self._found
+            if 1 in (each.start - found.end, found.start - each.end) and each.term.target != found.term.target
+        ]
+        for (start, end), own in by_place.items():
+            word = self.translation.text[start:end]
+            if is_compound(word, self.forms(found.term.target)) and (
+                len(set(own)) > 1 or any(is_compound(word, self.forms(target)) for target in neighbors)
+            ):
+                return True
+        return False
+
+    def _is_own(self, found: FoundTerm, start: int, end: int, links: tuple[Link, ...]) -> bool:
+        linked = [each for each in links if each.target_start < end and start < each.target_end]
+        own = all(found.start <= each.source_start and each.source_end <= found.end for each in linked)
+        return bool(linked) and own and not self._count(self.translation.text[start:end], found.term.target)
+
+    def _gets_term(self, spot: Spot) -> bool:
+        """Whether a term replaces words: if the translation has it already, only those that translate nothing else."""
+        return spot.is_own or not self._count(self.translation.text, spot.found.term.target)
+
+    def _keep_terms(self, spot: Spot) -> Spot:
+        """The spot, or that after the words that must not change, if the term would replace another one in them."""
+        if spot.start < self.fixed and self._loses_term(self.place_at(spot)):
+            return spot._replace(start=self.fixed, end=self.fixed)
+        return spot
+
+    def place_at(self, spot: Spot) -> TermPlace:
+        """The place of a term that replaces the words of a spot, or is between words."""
+        found, start, end, _ = spot
+        text = self.translation.text
+        begins = text[start : start + 1].isupper() and starts_sentence(text, start)
+        before, rest = text[:start], text[end:]
+        if start == end:  # the term is between words
+            after_word = SPACED.match(before[-1:]) or (
+                _AFTER_WORD.match(before[-1:]) and SPACED.match(found.term.target)
+            )
+            before += " " * bool(after_word)
+            rest = " " * bool(SPACED.match(rest)) + rest
+        source = self.segment.text[found.start : found.end]
+        words = "".join(text_between(text, find_spans(text)))  # a placeholder keeps its case
+        is_upper = words.isupper() and source.isupper() and source != found.term.source  # not USB
+        place = TermPlace(found, start, before, found.term.target, text[start:end], rest, begins, is_upper)
+        return place.without_repetition(self.fixed)
+
+    def has_modifier(self, place: TermPlace) -> bool:
+        """Whether a long word of the source is next to a term, which a compound in its place may translate, too.
+
+        It is before the term if the compound ends with the term, and after it if the compound begins with it.
+        """
+        found, text = place.found, self.segment.text
+        before, after = text[: found.start].split(" ")[-2:-1], text[found.end :].split(" ")[1:2]
+        ends = place.replaced.lower().endswith(tuple(form.lower() for form in self.forms(found.term.target)))
+        return any(len(word) >= LONG_WORD and word.isalpha() for word in (before if ends else after))
+
+    def _loses_term(self, place: TermPlace) -> bool:
+        before, after = self.translation.text, place.prefix + place.rest
+        return any(self._count(before, each) and not self._count(after, each) for each in self._targets)
+
+    def use(self, place: TermPlace, searched: Translation | None) -> None:
+        """Use the translation that a search found, or only replace the words if that is not acceptable."""
+        if searched and place.accepts(searched.text):
+            self.translation, self.fixed = searched, len(place.prefix)
+            return
+        change = len(place.prefix + place.rest) - len(self.translation.text)
+        self.translation = replace(self.translation, text=place.prefix + place.rest)
+        self.fixed = max(len(place.prefix), self.fixed + change)
+
+
+_ARTICLE = regex.compile(r"(?<!\w)([\p{L}\p{M}]{1,5}) $")
+"""A short word at the end, which may be an article. Longer ones are not changed: "drinks" would become "drinking"."""
+
+_A_OR_AN = regex.compile(r"(?<!\w)(a)(n?) $", regex.IGNORECASE)
+
+_WITH_AN = regex.compile(
+    r"(?!eu(?!ler)|ewe|oui|on(?:c?e)\b"
+    r"|u(?:-|k|[bt][io]|te[nr]|ganda|vu|nix|nary|nanim|nimod|ni(?![mn]|d(?!ir))|s[aeiu]|r[aio]|rugu|re[at]))"
+    r"(?:hour|honest|honou?r|heir|[aeiou])"
+)
+"""The beginnings of lower-case words that take "an"."""
+
+OTHER_FORM = 2.0
+"""How much higher the log-probability of a translation with another form of a term must be, in nats."""
+
+OTHER_ARTICLE = 1.0
+"""The same for another form of the word before a term."""
+
+MOST_LOST = 0.5
+"""The share of the words after a term of which a search must find at least as many."""
+
+SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
+"""A letter or a number of a script with spaces between words."""
+
+_WORD_CHARACTERS = regex.compile(r"\A\w+")
+
+SAME_KIND = 3.0
+"""What a form gains, in nats, if it is a dictionary form as the replaced word is, or is none as that is none.
+
+The model often knows the number of a word, but not the plural of a term that it has rarely seen.
+"""
+
+
+@dataclass(frozen=True)
+class TermPlace:
+    """Where a translation gets a term.
+
+    Attributes:
+        found: The place in the source.
+        start: Where the term begins in the translation.
+        before: The translation up to the term.
+        form: The form of the term, not capitalized.
+        replaced: The words that the term replaces.
+        rest: What comes after them now.
+        begins: Whether the term is capitalized, because it begins a sentence.
+        is_upper: Whether the term is all capitals, because the text is.
+    """
+
+    found: FoundTerm
+    start: int
+    before: str
+    form: str
+    replaced: str
+    rest: str
+    begins: bool = False
+    is_upper: bool = False
+
+    @property
+    def written(self) -> str:
+        """The form of the term with the capitals that it has in this place."""
+        words = _words(self.form)
+        if self.is_upper:
+            return replace_words(self.form, [word if is_copied_word(word) else word.upper() for word in words])
+        return capitalize(self.form) if self.begins and not is_copied_word(words[0]) else self.form
+
+    @property
+    def prefix(self) -> str:
+        """How the translation begins, up to and with the term."""
+        return self.before + self.written
+
+    def without_repetition(self, fixed: int) -> TermPlace:
+        """The place that also replaces words before and after it that are a part of the term.
+
+        The translation of a compound is often aligned with one of its words only: "Textfeld" with "field".
+
+        Args:
+            fixed: Number of characters at the beginning that must not change.
+        """
+        words, before, after = _folded_words(self.form), _folded_words(self.before), _folded_words(self.rest)
+        start, begin, end = self.start, len(self.before), 0
+        for count in range(1, len(words)):
+            if before[-count:] == words[:count] and (first := term_words(self.before)[-count][0]) >= fixed:
+                start = begin = first
+            if after[:count] == words[-count:]:
+                end = term_words(self.rest)[count - 1][1]
+        replaced = self.before[begin:] + self.replaced + self.rest[:end]
+        return replace(self, start=start, before=self.before[:begin], replaced=replaced, rest=self.rest[end:])
+
+    def variants(self, find_forms: FindForms, fixed: int) -> Iterator[TermPlace]:
+        """The place with all forms of its term and of the word before it, such as an article; first the place itself.
+
+        Args:
+            find_forms: Finds the forms of a term.
+            fixed: Number of characters at the beginning that must not change.
+        """
+        match = _ARTICLE.search(self.before)
+        if match is None or match.start() < fixed or self.is_upper:
+            yield from (replace(self, form=form) for form in find_forms(self.form))
+            return
+        begins = match[1][0].isupper() and starts_sentence(self.before, match.start())
+        word = decapitalize(match[1]) if begins else match[1]
+        for phrase in find_forms(f"{word} {self.form}", with_article=True):
+            other, form = phrase.split(" ", 1)
+            before = self.before[: match.start()] + (capitalize(other) if begins else other) + " "
+            yield replace(self, before=before, form=form)
+
+    def with_a_or_an(self, fixed: int) -> TermPlace:
+        """The place with the English article that the term needs, if one of "a" and "an" is before it.
+
+        The sound decides, but a model still expects the sound of the word that the term replaces. How abbreviations and
+        names with digits sound is not known, so these keep the article that the model prefers.
+
+        Args:
+            fixed: Number of characters at the beginning that must not change.
+        """
+        match, word = _A_OR_AN.search(self.before), self.form[: term_words(self.form)[0][1]]
+        if match is None or match.start() < fixed or len(word) < 2 or not word.isalpha() or word.isupper():
+            return self
+        if match[1] == "A" and not starts_sentence(self.before, match.start()):
+            return self  # a letter, as in "Vitamin A"
+        n = "n" if _WITH_AN.match(word.lower()) else ""
+        return replace(self, before=f"{self.before[: match.end(1)]}{n} ")
+
+    def accepts(self, translation: str) -> bool:
+        """Whether a search has kept the term without an ending, and brought back neither it nor what it replaces.
+
+        After a beginning that the model has never seen, a search may end at once, which would lose what follows, or add
+        words at the end of a sentence.
+        """
+        rest = translation[len(self.prefix) :]
+        longest = max(_words(self.replaced), key=len, default="").lower()
+        others = (self.prefix + self.rest).lower()
+        returns = bool(longest) and count_term(translation.lower(), longest) > count_term(others, longest)
+        ending = not self.prefix[-1].isalnum() and bool(SPACED.match(rest))  # as in ™s
+        here = self.written + "".join(_WORD_CHARACTERS.findall(rest))
+        lost = len(_words(rest)) < MOST_LOST * len(_words(self.rest))
+        replaces_end = not SPACED.search(self.rest) and 0 < len(_words(self.replaced)) <= len(_words(self.form))
+        added = replaces_end and bool(SPACED.search(rest))
+        return not (returns or ending or lost or added or self._repeats(rest, longest)) and contains_term(
+            here, self.written
+        )
+
+    def _repeats(self, rest: str, longest: str) -> bool:
+        """Whether what follows the term begins with its last word, all of it, or the longest word that it replaces."""
+        words, following = _folded_words(self.form), _folded_words(rest)
+        return following[:1] in (words[-1:], _folded_words(longest)[:1] or None) or following[: len(words)] == words
+
+
+def most_probable(
+    place: TermPlace, scored: Sequence[tuple[TermPlace, float]], lemmatize: Lemmatize | None
+) -> TermPlace:
+    """The variant of a place with the best form of the term, and then with the best form of the word before it.
+
+    The form is the given one unless another is clearly better; "an" instead of "a" is no reason for a plural.
+
+    Args:
+        place: The place.
+        scored: Its variants, with the log-probability of the translation in nats.
+        lemmatize: Finds the lemmas of the target language.
+    """
+    kind = _is_lemma(place.replaced, lemmatize, place.begins) if lemmatize and place.replaced else None
+
+    def gain(form: str) -> float:
+        if lemmatize and kind is not None and _is_lemma(form, lemmatize) != kind:
+            return 0.0
+        return (0.0 if kind is None else SAME_KIND) + (OTHER_FORM if form == place.form else 0.0)
+
+    form = max(scored, key=lambda each: each[1] + gain(each[0].form))[0].form
+    with_form = [each for each in scored if each[0].form == form]
+    best, given = max(with_form, key=itemgetter(1)), with_form[0]
+    return best[0] if best[1] > given[1] + OTHER_ARTICLE else given[0]
+
+
+def _words(text: str) -> list[str]:
+    return [text[start:end] for start, end in term_words(text)]
+
+
+def _folded_words(text: str) -> list[str]:
+    return list(map(fold, _words(text)))
+
+
+def _is_lemma(text: str, lemmatize: Lemmatize, begins: bool = False) -> bool:
+    """Whether a text is in its dictionary form; at the beginning of a sentence, also with a lower-case first letter."""
+    return all(is_dictionary_form(each, lemmatize) for each in ({text, text.lower()} if begins else {text}))

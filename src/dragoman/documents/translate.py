@@ -14,11 +14,9 @@ from dragoman.doctor.input.text_warnings import MUCH_LONGER
 from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.text_checks import EMPTY, check_sentence
 from dragoman.documents.accelerators import attach_accelerator
-from dragoman.documents.copied_spans import check_spans, misplaced_tags, restore_spans
-from dragoman.documents.division import divide
-from dragoman.documents.joining import join_links, join_parts, with_invisible
+from dragoman.documents.copied_spans import check_spans, lost_numbers, misplaced_tags, restore_spans
+from dragoman.documents.division import divide, join_links, join_parts, with_invisible
 from dragoman.documents.plain_text import PlainText, find_in_memory, find_spans_of_lines, find_text_spans
-from dragoman.documents.quantities import lost_numbers
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.sentences import WholeLines, has_words
 from dragoman.documents.terms import TermSearch, missing_terms, with_glossary

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.formats.xml_fragment import name_numbers, parse_fragment, restore_numbers
-from dragoman.documents.formats.xml_text import XmlFragment, structural_elements
+from dragoman.documents.formats.xml_text import (
+    XmlFragment,
+    name_numbers,
+    parse_fragment,
+    restore_numbers,
+    structural_elements,
+)
 from dragoman.documents.html_text import HtmlText
 from dragoman.documents.passage import Writing
 from dragoman.documents.segment import SegmentedDocument, TranslatedSegment

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.memory import TranslationMemory
-from dragoman.documents.divided_segments import CountTokens
+from dragoman.documents.division import CountTokens
 from dragoman.documents.segment import TranslateSegments
 from dragoman.documents.sentences import WholeLines
 from dragoman.documents.translate import TextTranslator

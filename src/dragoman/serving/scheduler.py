@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from dragoman.documents.divided_segments import CountTokens, DividedSegments
+from dragoman.documents.division import CountTokens, DividedSegments
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
 from dragoman.serving.batch import Waiter, deliver, translate_batch
 from dragoman.serving.by_size import run_by_size

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 from segment_translators import translate_upper
 
-from dragoman.documents.formats.xml_fragment import parse_fragment
-from dragoman.documents.formats.xml_text import XmlFragment, structural_elements
+from dragoman.documents.formats.xml_text import XmlFragment, parse_fragment, structural_elements
 from dragoman.documents.passage import Writing
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.package import OpenMember, PackagedDocument, read_member
-from dragoman.documents.formats.xml_items import open_xml
+from dragoman.documents.formats.xml_text import open_xml
 from dragoman.errors import UserError
 from dragoman.markup.elements import HTML, NCX, Elements
 from dragoman.markup.xml import XmlElement

@@ -10,8 +10,7 @@ from typing import Any
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.message_syntax import message_items
-from dragoman.documents.formats.strings import string_parts
+from dragoman.documents.formats.strings import message_items, string_parts
 from dragoman.documents.passage import FileString, Part
 from dragoman.errors import UserError
 

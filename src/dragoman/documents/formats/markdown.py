@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.amsmath import amsmath_plugin
 from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.dollarmath.index import math_block_dollar
 from mdit_py_plugins.footnote import footnote_plugin
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.front_matter import split_front_matter
-from dragoman.documents.formats.markdown_inline import InlineMismatchError, Line, inline_items
-from dragoman.documents.formats.markdown_rules import add_rules
 from dragoman.documents.passage import Part, Writing, to_parts
 from dragoman.errors import UserError
+from dragoman.markup.elements import DIVIDER, HTML, MARKDOWN, VOID
+from dragoman.markup.items import Fixed, Group, Inner, Item, TextItem
+from dragoman.markup.tags import Event, fold_tags, tag_event
 
 _SPECIAL = re.compile(r"[\\`*\[\]|]|(?<!\d)\$(?!\d)|(?<![^\W_])_|_(?![^\W_])|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 _BLOCK_START = re.compile(r"(\d*)([#>+.)-])(?=\s|#|$)")
@@ -93,3 +101,298 @@ def _escape_start(new: str, old: str) -> str:
     """A translation that does not start a list or a heading."""
     match = _BLOCK_START.match(new)
     return f"{match[1]}\\{new[match.end(1) :]}" if match and not _BLOCK_START.match(old) else new
+
+
+_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
+_TARGET = r"\((?:[^()\\]|\\.|\((?:[^()\\]|\\.)*\))*\)"
+_LINK_END = re.compile(rf"\](?:{_TARGET}|\[[^\[\]]*\])?", re.DOTALL)
+_IMAGE = re.compile(rf"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\](?:{_TARGET}|\[[^\[\]]*\])?", re.DOTALL)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^>]*?(/?)>")
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
+_VALUE = r"""(?:"[^"{}]*"|'[^'{}]*'|[^\s{}"']+)"""
+_ATTRIBUTE = rf"(?:[#.][\w-]+|[\w:@-]+={_VALUE})"
+_ATTRIBUTES = rf"\{{:?\s*{_ATTRIBUTE}(?:\s+{_ATTRIBUTE})*\s*\}}"
+_ALERT = r"^\[!\w+(?:\|[^\[\]]*)?\][+-]?"
+_KEPT = re.compile(
+    rf"{_ATTRIBUTES}|\{{[#.:][^{{}}]*\}}"  # attributes
+    r"|\{\{[^{}]*\}\}|\{%[^{}]*%\}"  # templates
+    r"|!?\[\[[^\[\]\n]+\]\]"  # links in wikis
+    r"|^\[[ xX]\](?=\s)|^\[TOC\]$"
+    r"|(?<![\w:]):[a-z][\w+-]*:(?![\w:])|\+\+\w+(?:\+\w+)*\+\+"  # emoji, keys
+    rf"|(?P<label>{_ALERT}(?=\s|$)|^\*\[[^\[\]]+\]:)"  # alerts of GitHub, abbreviations
+)
+
+_WORDS = ("{{", ":", "+", "[[", "![[")
+"""What those that stand for words begin with."""
+
+
+class Line(NamedTuple):
+    """A line of a paragraph without what precedes it, such as the > of a quotation."""
+
+    start: int
+    end: int
+
+
+class InlineMismatchError(Exception):
+    """The file does not contain what the parser returns."""
+
+
+def inline_items(text: str, lines: Sequence[Line], tokens: Sequence[Token]) -> list[Item]:
+    """The items of a paragraph.
+
+    Args:
+        text: The file.
+        lines: The lines of the paragraph.
+        tokens: What the parser returns for it.
+
+    Raises:
+        InlineMismatchError: They do not agree.
+    """
+    reader = _Reader(text, lines, tokens)
+    items = reader.read_until("")
+    if reader.position != lines[-1].end:
+        raise InlineMismatchError
+    return items
+
+
+class _Reader:
+    def __init__(self, text: str, lines: Sequence[Line], tokens: Sequence[Token]) -> None:
+        self._text, self._lines = text, lines
+        self._tokens = iter(tokens)
+        self.position = lines[0].start
+        self._ends_title = bool(re.match(_ALERT, text[lines[0].start : lines[0].end]))  # the first line is one
+
+    def read_until(self, closing: str) -> list[Item]:
+        """The items up to a closing token."""
+        items: list[Event] = []
+        text = ""
+        for token in self._tokens:
+            if token.type == "text":
+                text += token.content
+                continue
+            items += self._read_text(text)
+            text = ""
+            if token.type == closing:
+                break
+            items += self._read(token)
+        return _attach_attributes(fold_tags([*items, *self._read_text(text)]))
+
+    def _read_text(self, text: str) -> Iterator[Item]:
+        if text:
+            yield from _text_items(self._take(text, text.replace("|", "\\|")), text)
+
+    def _read(self, token: Token) -> Iterator[Event]:
+        kind = token.type.removesuffix("_open")
+        if kind in ("em", "strong", "s"):
+            start = self._take(token.markup)
+            items = self.read_until(f"{kind}_close")
+            yield Group((start,), self._take(token.markup), tuple(items))
+        elif token.type.startswith("math_inline"):
+            yield Fixed((self._take(f"{token.markup}{token.content}{token.markup}"),), MARKDOWN["math"])
+        elif token.type == "footnote_ref":
+            yield Fixed((self._match(_FOOTNOTE)[0],), MARKDOWN["footnote"])
+        elif token.type == "text_special":
+            yield TextItem(self._take(token.markup), token.content)
+        elif token.type in ("softbreak", "hardbreak"):
+            following = next((line.start for line in self._lines if line.start > self.position), self.position)
+            raw, self.position = self._text[self.position : following], following
+            element = DIVIDER if self._ends_title else MARKDOWN[token.type]
+            self._ends_title = False
+            yield Fixed((raw,), element) if element.ends else TextItem(raw, " ")
+        elif token.type == "link_open":
+            yield self._read_link(token)
+        elif token.type == "image":
+            image = self._match(_IMAGE)
+            alt = Inner((TextItem(image[1], image[1]),))
+            yield Fixed(("![", alt, image[0][2 + len(image[1]) :]), MARKDOWN["image"])
+        elif token.type == "code_inline":
+            yield Fixed((self._match(_CODE)[0],), MARKDOWN["code"])
+        elif token.type == "html_inline":
+            yield _tag_item(self._take(token.content))
+        else:
+            raise InlineMismatchError
+
+    def _read_link(self, token: Token) -> Item:
+        start = self.position
+        if token.info == "auto":
+            self._take("<")
+            self.read_until("link_close")
+            self._take(">")
+            return Fixed((self._text[start : self.position],), MARKDOWN["autolink"])
+        self._take("[")
+        items = self.read_until("link_close")
+        label = self._text[start + 1 : self.position]
+        end = self._match(_LINK_END)[0]
+        changed_end = f"][{label}]" if end in ("]", "][]") else None
+        return Group(("[",), end, tuple(items), changed_end=changed_end)
+
+    def _take(self, *alternatives: str) -> str:
+        """What comes next, if it is one of these."""
+        for alternative in alternatives:
+            if self._text.startswith(alternative, self.position):
+                self.position += len(alternative)
+                return alternative
+        raise InlineMismatchError
+
+    def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        match = pattern.match(self._text, self.position, self._lines[-1].end)
+        if not match:
+            raise InlineMismatchError
+        self.position = match.end()
+        return match
+
+
+def _attach_attributes(items: Sequence[Item]) -> list[Item]:
+    """The items, in which attributes such as {.red} belong to the link or the picture before them."""
+    attached: list[Item] = []
+    for item in items:
+        last = attached[-1] if attached else None
+        raw = item.pieces[0] if isinstance(item, Fixed) and len(item.pieces) == 1 else ""
+        if not isinstance(raw, str) or not re.fullmatch(_ATTRIBUTES, raw) or not isinstance(last, Group | Fixed):
+            attached.append(item)
+        elif isinstance(last, Fixed):
+            attached[-1] = replace(last, pieces=(*last.pieces, raw))
+        else:
+            changed_end = None if last.changed_end is None else last.changed_end + raw
+            attached[-1] = replace(last, end=last.end + raw, changed_end=changed_end)
+    return attached
+
+
+def _text_items(raw: str, text: str) -> Iterator[Item]:
+    if raw != text:
+        yield TextItem(raw, text)
+        return
+    position = 0
+    for match in _KEPT.finditer(raw):
+        yield TextItem(raw[position : match.start()], raw[position : match.start()])
+        kind = "label" if match["label"] is not None else "template" if match[0].startswith(_WORDS) else "attributes"
+        yield Fixed((match[0],), MARKDOWN[kind])
+        position = match.end()
+    yield TextItem(raw[position:], raw[position:])
+
+
+def _tag_item(raw: str) -> Event:
+    tag = _TAG.fullmatch(raw)
+    if not tag:
+        return Fixed((raw,))
+    name = tag[2].lower()
+    return tag_event(raw, name, "closing" if tag[1] else "single" if tag[3] or name in VOID else "opening", HTML)
+
+
+_BOX = re.compile(
+    r'(?:!!!|\?\?\?\+?)[ \t]*(?:[\w-]+(?:[ \t]+[\w-]+)*)?(?:[ \t]*"(?P<title>.*)")?[ \t]*'
+    r'|===[!+]?[ \t]+"(?P<tab>.*)"[ \t]*'
+)
+_INDENT = 4  # of what is in a box
+_CONTAINER = re.compile(
+    r":{3,}[ \t]*(?:\{[^{}]*\}|[\w-]+)?(?:\[(?P<label>[^\[\]]*)\].*|[ \t]+(?P<title>[^\s\[{].*)|[ \t]*\{.*|[ \t]*)"
+    r"|/{3,}[ \t]*[\w-]*[ \t]*(?:\|[ \t]*(?P<heading>.*))?"
+)
+_PARENTHESES = re.compile(r"\\\((.{1,500}?)\\\)")
+_FORMULA = re.compile(r"[\\^_={}<>+]|^\s*\w\s*$")  # but not words in parentheses that are written with backslashes
+
+_BRACKETS = re.compile(r"\\([\[\]])[ \t]*")
+_INTERRUPTS: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "footnote_def"]}
+
+
+def add_rules(parser: MarkdownIt) -> None:
+    """Let a parser read formulas, and boxes and containers, whose titles are inline tokens with their "column"."""
+    parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
+    parser.block.ruler.at("math_block", math_block_dollar(), _INTERRUPTS)
+    parser.block.ruler.before("fence", "box", _read_box, _INTERRUPTS)
+    parser.block.ruler.before("fence", "container", _read_container, _INTERRUPTS)
+    parser.block.ruler.before("fence", "brackets", _read_brackets, _INTERRUPTS)
+    parser.inline.ruler.before("escape", "math_parentheses", _read_formula)
+
+
+def _line(state: StateBlock, line: int, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    if state.is_code_block(line):
+        return None
+    return pattern.fullmatch(state.src, state.bMarks[line] + state.tShift[line], state.eMarks[line])
+
+
+def _push_title(state: StateBlock, line: int, match: re.Match[str]) -> None:
+    name = match.lastgroup
+    if name and match[name]:
+        token = state.push("inline", "", 0)
+        token.content, token.map, token.children = match[name], [line, line + 1], []
+        token.meta = {"column": match.start(name) - state.bMarks[line]}
+
+
+def _read_box(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    match = _line(state, start, _BOX)
+    indent = state.sCount[start] + _INDENT
+    first = next((line for line in range(start + 1, end) if not state.isEmpty(line)), None)
+    if not match or first is None or state.sCount[first] < indent:
+        return False
+    if silent:
+        return True
+    last = next((n for n in range(first, end) if not state.isEmpty(n) and state.sCount[n] < indent), end)
+    _push_title(state, start, match)
+    outside = state.parentType, state.lineMax, state.blkIndent
+    state.parentType, state.lineMax, state.blkIndent = "box", last, indent
+    state.md.block.tokenize(state, start + 1, last)
+    state.parentType, state.lineMax, state.blkIndent = outside
+    state.line = last
+    return True
+
+
+def _read_container(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The first or the last line of a container; what is between them is read as if they were not there."""
+    match = _line(state, start, _CONTAINER)
+    if match and not silent:
+        _push_title(state, start, match)
+        state.line = start + 1
+    return match is not None
+
+
+def _read_brackets(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A formula between lines that contain only the brackets."""
+    opening = _line(state, start, _BRACKETS)
+    if not opening or opening[1] != "[":
+        return False
+    for line in range(start + 1, end):
+        if found := _line(state, line, _BRACKETS):
+            if found[1] == "]" and not silent:
+                state.line = line + 1
+            return found[1] == "]"
+    return False
+
+
+def _read_formula(state: StateInline, silent: bool) -> bool:
+    match = _PARENTHESES.match(state.src, state.pos, state.posMax)
+    if not match or not _FORMULA.search(match[1]):
+        return False
+    if not silent:
+        state.push("math_inline", "math", 0).content = match[0]
+    state.pos = match.end()
+    return True
+
+
+_FRONT = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?![ \t]*\r?\n).*?^\1[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+"""There is none if a blank line follows the first line, which is then a horizontal rule."""
+_SETTING = re.compile(
+    r"""^(?:title|subtitle|description|summary|excerpt|abstract|lead|caption)\s*[:=][ \t]*
+    (?:"(?P<double>(?:[^"\\\r\n]|\\["\\])+)"|'(?P<single>[^'\r\n]+)'|(?P<plain>[^\s"'>|&*!%@`\[{#](?:[^\r\n#]|(?<!\s)\#)*?))
+    [ \t]*\r?$""",
+    re.MULTILINE | re.VERBOSE | re.IGNORECASE,
+)
+
+
+def split_front_matter(text: str, file: DocumentFile) -> tuple[list[Part], str]:
+    """The front matter, in which titles and descriptions are translated, and the text after it."""
+    front = _FRONT.match(text)
+    if not front:
+        return [], text
+    writing = file.writing(lambda translation: translation, lambda new, old: json.dumps(new, ensure_ascii=False))
+    parts: list[Part] = []
+    position = 0
+    for match in _SETTING.finditer(front[0]):
+        start, end = match.span(match.lastgroup or 0)
+        quotes = 0 if match["plain"] else 1
+        raw = front[0][start - quotes : end + quotes]
+        value = match[match.lastgroup or 0].replace('\\"', '"').replace("\\\\", "\\")
+        parts += [front[0][position : start - quotes]]
+        parts += to_parts([TextItem(raw, value)], writing)
+        position = end + quotes
+    return [*parts, front[0][position:]], text[front.end() :]

@@ -8,7 +8,7 @@ from functools import partial
 
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.package import OpenMember, PackagedDocument
-from dragoman.documents.formats.xml_items import open_xml
+from dragoman.documents.formats.xml_text import open_xml
 from dragoman.errors import UserError
 from dragoman.markup.elements import ODT
 

@@ -12,7 +12,7 @@ from dragoman.documents.formats.inline_codes import code_parts
 from dragoman.documents.passage import Part
 from dragoman.errors import UserError
 from dragoman.languages.codes import find_language
-from dragoman.markup.units import variant_language, tmx_variants
+from dragoman.markup.units import tmx_variants, variant_language
 from dragoman.markup.xml import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, xml_text
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 
-from dragoman.documents.division import divide
-from dragoman.documents.joining import join_translations
+from dragoman.documents.division import divide, join_translations
 from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
 from dragoman.documents.terms import missing_terms, with_glossary
