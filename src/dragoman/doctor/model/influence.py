@@ -405,11 +405,11 @@ PLACE = 2  # of the word in the sentence
 
 def check_masked_ids(probe: Probe) -> Iterator[Finding]:
     """Replace a word by padding; that must change predictions, unless attention ignores the word, too."""
-    masked: dict[Side, list[int]] = {"source": _masked_ids(probe, "source"), "target": _masked_ids(probe, "target")}
+    masked = {"source": _masked_ids(probe, "source"), "target": _masked_ids(probe, "target")}
     sides = {side: ids for side, ids in masked.items() if ids}
     if sides:
         listed = " and ".join(f"{list_names(map(str, ids))} in the {side}" for side, ids in sides.items())
-        yield make_finding("masked-ids", f"ids are treated as padding, although they are words: {listed}", dict(sides))
+        yield make_finding("masked-ids", f"ids are treated as padding, although they are words: {listed}", {**sides})
 
 
 def _masked_ids(probe: Probe, side: Side) -> list[int]:
@@ -424,7 +424,7 @@ def _masked_ids(probe: Probe, side: Side) -> list[int]:
     ids[0, PLACE] = probe.model.pad_id
     first = 0 if side == "source" else PLACE + 1  # the prediction at the place itself depends on its word
     masked: list[int] = []
-    for chunk in words.split(COMPARED_AT_ONCE):
+    for chunk in torch.split(words, COMPARED_AT_ONCE):
         changed = ids.repeat(1 + len(chunk), 1)
         changed[1:, PLACE] = chunk  # the first row has the padding
         other = (target if side == "source" else source).repeat(len(changed), 1)
