@@ -162,6 +162,7 @@ def _spoken(text: str, decode: Callable[[str], str], begins: bool) -> Iterator[I
 def _break_lines(new: str, old: str) -> str:
     """The translation of a cue on as many lines as the cue had, of similar length."""
     breaks = _LINE_BREAKS.findall(old)
+    new = _LINE_BREAKS.sub(" ", new)
     spaces = [match.start() for match in _TAG_OR_SPACE.finditer(new) if match[0] == " "]
     position, first = 0, 0
     parts: list[str] = []
