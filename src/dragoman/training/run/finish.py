@@ -24,7 +24,7 @@ from dragoman.lexicon.dictionary import learn_dictionary
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
-from dragoman.system.time_limit import TimeLimit, evenly_spaced
+from dragoman.system.time_limit import TimeLimit
 from dragoman.text.id_store import IdStore
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.loop.initial_weights import mix_start_weights
@@ -107,8 +107,10 @@ def _describe(trainer: Trainer, translator: Translator, limit: TimeLimit | None)
     line.update(1.0, "describing the training text …")
     described = describe_training_text(data, trainer.recipe).model_dump()
     validation = _fit(data.validation, translator, CALIBRATION_SHARE, limit)
-    if len(validation) < MIN_PAIRS:  # too few for the confidence
-        validation = evenly_spaced(data.validation, MIN_PAIRS)
+    if len(validation) < min(MIN_PAIRS, len(data.validation)):
+        trainer.log.message(
+            f"translations get no confidence: there was no time to translate {MIN_PAIRS} validation pairs for it"
+        )
     dictionary = data.dictionary or learn_dictionary(_sample_pairs(data))
     rows = choose_rows(translator.bundle_on_device, validation, dictionary)
     line.update(1.0, "translating validation text, to calibrate the confidence …")
