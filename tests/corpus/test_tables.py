@@ -278,3 +278,9 @@ def test_damaged_workbooks_are_refused(old: bytes, new: bytes, message: str, tmp
 )
 def test_header_rows_are_recognized(row: tuple[str, str], is_header: bool) -> None:
     assert looks_like_header(row, ("de", "en")) == is_header
+
+
+def test_names_of_languages_without_a_short_code_are_a_header() -> None:
+    for row in (["Upper Sorbian", "Lower Sorbian"], ["Obersorbisch", "Niedersorbisch"], ["hornjoserbšćina", "dsb"]):
+        assert looks_like_header(row, ("hsb", "dsb"))
+        assert not looks_like_header(row, ("de", "en"))

@@ -10,7 +10,14 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.pair_text import join_lines
 from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError, counted, nearest
-from dragoman.languages.codes import find_language, known_language, looks_like_tag, named_language, without_region
+from dragoman.languages.codes import (
+    find_language,
+    is_name_of,
+    known_language,
+    looks_like_tag,
+    named_language,
+    without_region,
+)
 from dragoman.settings import CorpusFile
 
 Row = tuple[int, Sequence[str]]
@@ -244,14 +251,14 @@ def looks_like_header(values: Iterable[str], languages: Iterable[str]) -> bool:
     """Whether every cell consists of words that header rows use, and none can be a sentence."""
     known = SOURCE_WORDS | TARGET_WORDS | _OTHER_WORDS
     languages = tuple(languages)
-    words = [_words(cell) for cell in values]
-    return bool(words) and all(
-        cell
-        and all(
-            word in known or named_language(word) or any(find_language(each, (word,)) for each in languages)
-            for word in cell
-        )
-        for cell in words
+
+    def is_known(word: str) -> bool:
+        return bool(word in known or named_language(word) or any(find_language(each, (word,)) for each in languages))
+
+    cells = list(values)
+    return bool(cells) and all(
+        any(is_name_of(cell, each) for each in languages) or ((words := _words(cell)) and all(map(is_known, words)))
+        for cell in cells
     )
 
 

@@ -119,6 +119,11 @@ def named_language(word: str) -> str | None:
     return code if len(code) == 2 and name in _names_of(code) else None
 
 
+def is_name_of(text: str, tag: str) -> bool:
+    """Whether a text is the name of a language, in any language."""
+    return text.strip().casefold() in _names_of(primary_language(tag))
+
+
 @cache
 def _names_of(code: str) -> frozenset[str]:
     return frozenset(map(str.casefold, code_to_names(code).values()))
