@@ -255,10 +255,10 @@ def looks_like_header(values: Iterable[str], languages: Iterable[str]) -> bool:
     def is_known(word: str) -> bool:
         return bool(word in known or named_language(word) or any(find_language(each, (word,)) for each in languages))
 
-    cells = list(values)
-    return bool(cells) and all(
-        any(is_name_of(cell, each) for each in languages) or ((words := _words(cell)) and all(map(is_known, words)))
-        for cell in cells
+    texts = list(values)
+    return bool(texts) and all(
+        any(is_name_of(text, each) for each in languages) or ((words := _words(text)) and all(map(is_known, words)))
+        for text in texts
     )
 
 
