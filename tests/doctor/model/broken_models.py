@@ -260,18 +260,8 @@ class ReplacesUnknownWords(TorchModel):
 class HidesUnknownWords(TorchModel):
     """The padding mask also hides the unknown word."""
 
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        hidden = (source == PAD) | (source == SIZE - 1)
-        future = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
-        states = self.transformer(
-            self.embed(source, self.source),
-            self.embed(target, self.target),
-            tgt_mask=future,
-            src_key_padding_mask=hidden,
-            memory_key_padding_mask=hidden,
-        )
-        logits: Tensor = self.output(states)
-        return logits
+    def is_hidden(self, source: Tensor) -> Tensor:
+        return (source == PAD) | (source == SIZE - 1)
 
 
 class HidesTargetPadding(TorchModel):

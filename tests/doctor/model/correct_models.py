@@ -41,8 +41,12 @@ class TorchModel(nn.Module):
         angles = torch.arange(ids.shape[1])[:, None] * rates  # (length, 16)
         return x + torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1).to(x)
 
+    def is_hidden(self, source: Tensor) -> Tensor:
+        """The ids that no attention to the source sees, (batch, source)."""
+        return source == PAD
+
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        padding = source == PAD
+        padding = self.is_hidden(source)
         future = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
         hidden = self.transformer(
             self.embed(source, self.source),

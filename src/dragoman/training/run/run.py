@@ -154,14 +154,14 @@ class _Run:
         with ExitStack() as locks:
             with self.ranks.first_before_others():
                 made = self.ranks.first and check_place(self.written, self.output, resume)
-                if self.ranks.first and self.limit and not resume:
-                    record_minutes(self.output, self.limit.minutes)
                 restore_replaced(self.output / "bundle")
                 if resume and needs_no_training(self.output):
                     return not self.ranks.first or self._end_again()
                 if self.ranks.first:
                     locks.enter_context(lock_directory(self.output))
                     refuse_other_versions(self.output)
+                    if self.limit and not resume:  # not before the lock: another process may be training here
+                        record_minutes(self.output, self.limit.minutes)
             if not has_stages(self.written):
                 return self._train(bool(made))
             last = self._finish_stages(bool(made))
