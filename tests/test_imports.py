@@ -41,6 +41,7 @@ ORDER = (
     {"documents"},
     {"serving"},
     {"reference"},
+    {"learn"},
     {"cli"},
     {"__init__", "__main__"},
 )
@@ -123,7 +124,7 @@ def test_import_loads_no_large_library(module: str) -> None:
 
 def test_order_lists_exactly_the_existing_packages() -> None:
     existing = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
-    assert existing - {"__pycache__", "recipes"} == set.union(*ORDER)
+    assert existing - {"__pycache__", "recipes", "course"} == set.union(*ORDER)
 
 
 def test_top_level_has_four_modules() -> None:

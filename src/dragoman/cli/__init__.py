@@ -2,6 +2,7 @@
 
 - Text and training: `init`, `train`, `distill`, `backtranslate`, `convert`, `data`, `corrections`
 - Translators: `translate`, `evaluate`, `compare`, `score`, `inspect`, `info`, `doctor`
+- The course: `learn`
 - Other programs: `serve`, `serve_key`, `export`, `importing`
 - The files that commands read: `text_files` (options), `text_references` (corpora), `training_texts` (a recipe for
   them), `glossary_file`
@@ -35,6 +36,7 @@ from dragoman.cli.importing import import_app
 from dragoman.cli.info import info, settings
 from dragoman.cli.init import init
 from dragoman.cli.inspect import inspect
+from dragoman.cli.learn import learn_app
 from dragoman.cli.score import score
 from dragoman.cli.serve import serve
 from dragoman.cli.serve_key import serve_key_app
@@ -81,6 +83,7 @@ for name, command in COMMANDS.items():
 app.add_typer(data_app, name="data")
 app.add_typer(import_app, name="import")
 app.add_typer(doctor_app, name="doctor")
+app.add_typer(learn_app, name="learn")
 app.add_typer(serve_key_app, name="serve-key")
 
 

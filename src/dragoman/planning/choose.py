@@ -17,7 +17,7 @@ SHORT_TRAINING = 5.0  # epochs; embeddings from counts gained 1.1 BLEU in 2.8 ep
 LITTLE_TEXT = 10_000  # pairs
 R_DROP_WEIGHT, R_DROP_WEIGHT_OF_LITTLE_TEXT = 2.0, 5.0  # 2 was better for 29,000 pairs; for 5,000, only 5 was tried
 EPOCHS_OF_AUGMENTATION = 20.0  # shorter trainings change fewer pairs
-MIN_WEIGHT_DECAY, MAX_WEIGHT_DECAY = 0.03, 0.1  # in 15,000 and 5,000 steps (docs/results.md, Weight decay)
+MIN_WEIGHT_DECAY, MAX_WEIGHT_DECAY = 0.03, 0.1  # in 15,000 and 5,000 steps (benchmarks/history/measurements.md, Weight decay)
 DECAY_TIMES_STEPS = 500
 
 
@@ -174,7 +174,7 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     yield ChosenSetting(
         "training", "early_stopping_by", "score_and_loss", "… of the score or the loss, after the warm-up."
     )
-    if often:  # with 5,000 pairs of Multi30k, the loss rose from epoch 27 on, and BLEU until the end (docs/results.md)
+    if often:  # with 5,000 pairs of Multi30k, the loss rose from epoch 27 on, and BLEU until the end (see the history of measurements)
         best_by = "chrf", "Of text that is read so often, the loss rises long before translations get worse."
     else:
         best_by = "loss", "The loss on all validation pairs is more reliable than BLEU of a few translations."
@@ -191,7 +191,7 @@ def choose_augmentation(facts: TextFacts, budget: PlannedBudget) -> Iterator[Cho
 
     The configuration has 7 % in upper case, 5 % in title case and 5 % with typing errors. Our models read text in
     capitals as it is usually written and need fewer examples of it; they need more typing errors to keep 90 % of their
-    BLEU score (docs/results.md, Augmentation).
+    BLEU score (benchmarks/history/measurements.md, Augmentation).
 
     Short trainings get smaller shares: with five epochs of Multi30k, those of Firefox cost 1.8 BLEU on clean text.
     """

@@ -1,0 +1,134 @@
+"""The command `learn`: the course, its chapters and the checks of what the learner has written."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli.options import AsJson
+from dragoman.cli.output import print_json
+from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from dragoman.learn.checks import Result
+
+learn_app = typer.Typer(help="A course: write a Transformer, and check it.", no_args_is_help=True)
+
+Directory = Annotated[Path, typer.Option("--directory", help="The directory of your course.")]
+ChapterNumber = Annotated[int | None, typer.Argument(metavar="[CHAPTER]", help="The number of a chapter, 1 to 8.")]
+
+
+@learn_app.command("start")
+def start(directory: Directory = Path("course")) -> None:
+    """Create the course: your file transformer.py, in which functions are missing, and the chapters.
+
+    Files that exist already are kept.
+
+    Example: dragoman learn start
+    """
+    from dragoman.learn.chapters import chapters, notebook
+    from dragoman.learn.exercises import FILE_NAME, SOLUTION, skeleton
+
+    directory.mkdir(parents=True, exist_ok=True)
+    files = {FILE_NAME: skeleton(SOLUTION.read_text(encoding="utf-8"))}
+    for chapter in chapters():
+        files[chapter.path.name] = chapter.text
+        files[chapter.path.with_suffix(".ipynb").name] = notebook(chapter)
+    for name, text in files.items():
+        if not (directory / name).exists():
+            (directory / name).write_text(text, encoding="utf-8")
+    for chapter in chapters():
+        seconds = f"{chapter.seconds} s" if chapter.seconds < 100 else f"{chapter.seconds / 60:.0f} minutes"
+        print(f"{chapter.number}  {chapter.title}: about {chapter.minutes} minutes to read; its code runs {seconds}")
+    print(f"write the functions of chapter 1 in {directory / FILE_NAME}, then: dragoman learn check 1")
+    print(f"read {directory}/1-attention.md, or open its notebook: dragoman learn open 1 (needs jupyterlab)")
+
+
+@learn_app.command("open")
+def open_chapter(number: ChapterNumber = 1, directory: Directory = Path("course")) -> None:
+    """Open a chapter in Jupyter.
+
+    Example: dragoman learn open 1
+    """
+    from dragoman.learn.chapters import find_chapter
+
+    path = directory / find_chapter(number or 1).path.with_suffix(".ipynb").name
+    jupyter = shutil.which("jupyter-lab") or shutil.which("jupyter-notebook")
+    if jupyter is None:
+        raise UserError("Jupyter is not installed: pip install jupyterlab, or use dragoman learn run in this terminal")
+    if not path.exists():
+        raise UserError(f"{path}: there is no such file; create the course with dragoman learn start")
+    subprocess.run([jupyter, str(path)], check=False)
+
+
+@learn_app.command("run")
+def run(number: ChapterNumber = 1, directory: Directory = Path("course")) -> None:
+    """Run a chapter in this terminal, with your transformer.py: its text, its code and what that prints.
+
+    Example: dragoman learn run 1
+    """
+    from dragoman.learn.chapters import find_chapter, run_chapter
+    from dragoman.learn.exercises import FILE_NAME, load_solution
+
+    load_solution(directory / FILE_NAME)
+    sys.path.insert(0, str(directory))
+    try:
+        run_chapter(find_chapter(number or 1))
+    except NotImplementedError as error:
+        raise UserError(f"{directory / FILE_NAME}: not written yet: {error}") from error
+
+
+@learn_app.command("check")
+def check(
+    number: ChapterNumber = None,
+    directory: Directory = Path("course"),
+    file: Annotated[Path | None, typer.Option(help="Another file than transformer.py of the directory.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check your transformer.py: the exercises of a chapter, or all that are written.
+
+    The exit code is 1 if a check fails, or if an exercise of the chapter is not written.
+
+    Example: dragoman learn check 2
+    """
+    from dragoman.learn.chapters import find_chapter
+    from dragoman.learn.checks import check_module
+    from dragoman.learn.exercises import FILE_NAME, load_solution
+
+    if number is not None:
+        find_chapter(number)
+    results = list(check_module(load_solution(file or directory / FILE_NAME), number))
+    if as_json:
+        print_json([_as_dictionary(result) for result in results])
+    else:
+        _print_results(results)
+    missing = number is not None and any(not result.written for result in results)
+    if missing or any(result.message and result.written for result in results):
+        raise typer.Exit(1)
+
+
+def _print_results(results: list[Result]) -> None:
+    for result in results:
+        mark = "right" if not result.message else "wrong" if result.written else "to do"
+        print(f"{mark}  chapter {result.check.chapter}: {result.check.name}")
+        for line in result.message.splitlines():
+            print(f"         {line}")
+    right = sum(not result.message for result in results)
+    print(f"{right} of {len(results)} checks passed")
+
+
+def _as_dictionary(result: Result) -> dict[str, object]:
+    check = result.check
+    passed, written = not result.message, result.written
+    return {
+        "chapter": check.chapter,
+        "check": check.name,
+        "passed": passed,
+        "written": written,
+        "message": result.message,
+    }

@@ -1,0 +1,141 @@
+"""Chapters of the course: Markdown with blocks of Python, run in a terminal or written as notebooks."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import UserError
+from dragoman.learn.exercises import COURSE
+
+_CODE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_MINUTES = re.compile(r"^\*About (\d+) minutes to read; runs in about (\d+) s\.\*$", re.MULTILINE)
+_SHADES = " ░▒▓█"
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter: its number, title, the file, and how long reading (minutes) and running (seconds) take."""
+
+    number: int
+    title: str
+    path: Path
+    minutes: int
+    seconds: int
+
+    @property
+    def text(self) -> str:
+        """The Markdown."""
+        return self.path.read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class ChapterPart:
+    """A part of a chapter: text, or code with its line in the file."""
+
+    text: str
+    is_code: bool
+    line: int
+
+
+def chapters() -> list[Chapter]:
+    """The chapters of the course in order."""
+    return [_read(path) for path in sorted((COURSE / "chapters").glob("*.md"))]
+
+
+def find_chapter(number: int) -> Chapter:
+    """The chapter of that number.
+
+    Raises:
+        UserError: There is none.
+    """
+    for chapter in chapters():
+        if chapter.number == number:
+            return chapter
+    raise UserError(f"there is no chapter {number}; the chapters are 1 to {len(chapters())}")
+
+
+def _read(path: Path) -> Chapter:
+    text = path.read_text(encoding="utf-8")
+    times = _MINUTES.search(text)
+    assert times is not None, f"{path}: the line with the times is missing"
+    title = text.partition("\n")[0].removeprefix("# ").partition(". ")[2]
+    return Chapter(int(path.name.partition("-")[0]), title, path, int(times[1]), int(times[2]))
+
+
+def parts_of(chapter: Chapter) -> Iterator[ChapterPart]:
+    """Text and code of a chapter in order."""
+    text, end = chapter.text, 0
+    for match in _CODE.finditer(text):
+        if before := text[end : match.start()].strip("\n"):
+            yield ChapterPart(before, False, text[:end].count("\n") + 1)
+        yield ChapterPart(match[1], True, text[: match.start()].count("\n") + 2)
+        end = match.end()
+    if rest := text[end:].strip("\n"):
+        yield ChapterPart(rest, False, text[:end].count("\n") + 1)
+
+
+def run_chapter(chapter: Chapter, show: bool = True) -> dict[str, Any]:
+    """Run the code of a chapter in order, printing text and output; returns its variables.
+
+    The directory of the learner's file must be on the path of modules.
+    """
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for part in parts_of(chapter):
+        if show:
+            print(part.text if not part.is_code else _indented(part.text), end="\n\n")
+        if part.is_code:
+            _run_code(part, str(chapter.path), namespace)
+            if show:
+                print()
+    return namespace
+
+
+def _run_code(part: ChapterPart, origin: str, namespace: dict[str, Any]) -> None:
+    """Run code as a notebook does: the value of a last expression is printed."""
+    tree = ast.parse("\n" * (part.line - 1) + part.text)
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        tree.body.pop()
+    exec(compile(tree, origin, "exec"), namespace)
+    if isinstance(last, ast.Expr):
+        value = eval(compile(ast.Expression(last.value), origin, "eval"), namespace)
+        if value is not None:
+            print(value)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in text.rstrip("\n").splitlines())
+
+
+def notebook(chapter: Chapter) -> str:
+    """The chapter as a Jupyter notebook (format 4.5), in JSON."""
+    written: list[dict[str, Any]] = []
+    for number, part in enumerate(parts_of(chapter)):
+        source = part.text.rstrip("\n").splitlines(keepends=True)
+        entry: dict[str, Any] = {"id": f"part-{number}", "metadata": {}, "source": source}
+        if part.is_code:
+            entry |= {"cell_type": "code", "execution_count": None, "outputs": []}
+        else:
+            entry["cell_type"] = "markdown"
+        written.append(entry)
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    document = {"cells": written, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def show_matrix(matrix: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Print a matrix of weights between 0 and 1 as a picture: the darker, the larger; (rows, columns)."""
+    width = max(len(name) for name in rows)
+    height = max(len(name) for name in columns)
+    for level in range(height):
+        letters = (name.rjust(height)[level] for name in columns)
+        print(" " * width, " ", "  ".join(letters))
+    for name, weights in zip(rows, matrix, strict=True):
+        shades = (_SHADES[min(int(float(weight) * len(_SHADES)), len(_SHADES) - 1)] for weight in weights)
+        print(name.rjust(width), " ", "  ".join(shades))

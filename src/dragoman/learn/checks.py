@@ -1,0 +1,418 @@
+"""What must hold in each chapter of the course.
+
+The checks compare behavior: with the equations in NumPy, with the library's model, with the doctor's findings, and with
+the same function for other inputs. Each message names the cause that the behavior shows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from dragoman.doctor.model.examine import examine
+from dragoman.model.transformer import Transformer
+from dragoman.reference.attention import scaled_dot_product_attention
+from dragoman.settings import Model
+
+PAD, BOS, EOS = range(3)
+SIZES = {"d_model": 32, "heads": 4, "d_ff": 64, "layers": 2}
+VOCABULARY = 40
+TOLERANCE = 1e-5
+
+Module = Any
+"""The learner's file, imported."""
+
+
+class CheckError(Exception):
+    """A relation that does not hold, with its cause."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A relation that must hold from a chapter on."""
+
+    chapter: int
+    name: str
+    function: Callable[[Module], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Whether a check passed: the message is empty then.
+
+    Attributes:
+        check: The check.
+        message: What is wrong, and why.
+        written: Whether the functions that it needs are written.
+    """
+
+    check: Check
+    message: str = ""
+    written: bool = True
+
+
+CHECKS: list[Check] = []
+
+
+def _check(chapter: int, name: str) -> Callable[[Callable[[Module], None]], Callable[[Module], None]]:
+    def add(function: Callable[[Module], None]) -> Callable[[Module], None]:
+        CHECKS.append(Check(chapter, name, function))
+        return function
+
+    return add
+
+
+def check_module(module: Module, chapter: int | None = None) -> Iterator[Result]:
+    """The results of the checks of one chapter, or of all."""
+    for check in CHECKS:
+        if chapter in (None, check.chapter):
+            yield _run(check, module)
+
+
+def _run(check: Check, module: Module) -> Result:
+    torch.manual_seed(1)
+    try:
+        check.function(module)
+    except NotImplementedError as error:
+        return Result(check, str(error), written=False)
+    except CheckError as error:
+        return Result(check, str(error))
+    except Exception as error:  # whatever a learner's code may raise is a result, not a fault of the check
+        return Result(check, f"{type(error).__name__}: {error}")
+    return Result(check)
+
+
+def _require(holds: bool | Tensor, message: str) -> None:
+    if not bool(holds):
+        raise CheckError(message)
+
+
+def _close(one: Tensor, other: Tensor, tolerance: float = TOLERANCE) -> bool:
+    return one.shape == other.shape and bool(torch.allclose(one, other, rtol=0, atol=tolerance))
+
+
+def _queries_keys_values() -> tuple[Tensor, Tensor, Tensor]:
+    return torch.randn(2, 3, 8), torch.randn(2, 5, 8), torch.randn(2, 5, 8)
+
+
+@_check(1, "weights are probabilities")
+def _check_weights(module: Module) -> None:
+    q, k, v = _queries_keys_values()
+    output, weights = module.attention(q, k, v)
+    _require(output.shape == (2, 3, 8), f"the output has the shape {tuple(output.shape)}, not that of q: (2, 3, 8)")
+    _require(weights.shape == (2, 3, 5), f"the weights have the shape {tuple(weights.shape)}, not (2, 3, 5)")
+    over_queries = _close(weights.sum(dim=-2), torch.ones(2, 5))
+    _require(not over_queries, "the softmax goes over the queries; it belongs over the keys, dim=-1")
+    _require(_close(weights.sum(dim=-1), torch.ones(2, 3)), "the weights of a query do not sum to 1")
+
+
+@_check(1, "attention is the paper's")
+def _check_attention(module: Module) -> None:
+    q, k, v = _queries_keys_values()
+    output, _ = module.attention(q, k, v)
+    if _close(output, _reference(q * math.sqrt(8), k, v)):
+        raise CheckError("the scores are not divided by √d, the width of a query (8 here)")
+    _require(_close(output, _reference(q, k, v)), "softmax(q kᵀ / √d) v has other values (section 3.2.1)")
+
+
+def _reference(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    arrays = (tensor.double().numpy() for tensor in (q, k, v))
+    return torch.from_numpy(scaled_dot_product_attention(*arrays)[0]).float()
+
+
+@_check(1, "attention obeys the mask")
+def _check_mask(module: Module) -> None:
+    q, k, v = _queries_keys_values()
+    mask = torch.tensor([True, True, True, False, False]).expand(3, 5)
+    allowed, hidden = module.attention(q, k[:, :3], v[:, :3])[0], module.attention(q, k[:, 3:], v[:, 3:])[0]
+    output = module.attention(q, k, v, mask)[0]
+    if _close(output, module.attention(q, k, v)[0]):
+        raise CheckError("the mask has no effect: masked_fill returns a new tensor, and does not change the old one")
+    _require(not _close(output, hidden), "the mask is inverted: True means that attention is allowed")
+    _require(_close(output, allowed), "the output with a mask differs from that without the masked keys")
+
+
+@_check(2, "the padding mask hides padding")
+def _check_padding_mask(module: Module) -> None:
+    ids = torch.tensor([[5, 6, EOS], [7, EOS, PAD]])
+    mask = module.padding_mask(ids)
+    _require(mask.dtype == torch.bool, f"the mask has the type {mask.dtype}, not torch.bool")
+    _require(mask.shape == (2, 1, 1, 3), f"the shape is {tuple(mask.shape)}, not (batch, 1, 1, length) = (2, 1, 1, 3)")
+    _require(not torch.equal(mask[:, 0, 0], ids == PAD), "the mask is inverted: True means that there is a token")
+    _require(torch.equal(mask[:, 0, 0], ids != PAD), "True must stand where the id is not PAD, and only there")
+
+
+@_check(2, "the causal mask hides the future")
+def _check_causal_mask(module: Module) -> None:
+    mask, expected = module.causal_mask(4), torch.ones(4, 4).tril().bool()
+    _require(mask.shape == (4, 4), f"the shape is {tuple(mask.shape)}, not (length, length)")
+    _require(not torch.equal(mask, expected.T), "rows and columns are exchanged: row i is what position i may see")
+    _require(
+        not torch.equal(mask, torch.ones(4, 4).tril(1).bool()),
+        "each position sees one position too many: the next token, which it has to predict",
+    )
+    _require(mask.diagonal().all(), "a position does not see itself; the first one would see nothing at all")
+    _require(torch.equal(mask, expected), "position i may see the positions 0 to i, and no others")
+
+
+@_check(2, "positions are waves")
+def _check_positions(module: Module) -> None:
+    table, length, width = module.positions(50, 16), 50, 16
+    _require(table.shape == (length, width), f"the shape is {tuple(table.shape)}, not (length, d_model)")
+    steps = torch.arange(length, dtype=torch.float32)
+    _require(
+        _close(table[:, 0], steps.sin()) and _close(table[:, 1], steps.cos()),
+        "the first pair of columns is sin(position) and cos(position): check the rates and the order",
+    )
+    slowest = 10000 ** -((width - 2) / width)
+    _require(
+        _close(table[:, -2], (steps * slowest).sin()),
+        "the rates are wrong: they fall from 1 to nearly 1/10000, as exp(-log(10000) · 2i / d_model)",
+    )
+    similarities = table @ table.T  # the same for all pairs at the same distance
+    _require(
+        _close(similarities[:-7, :-7], similarities[7:, 7:], 1e-3),
+        "the product of two rows must depend on their distance",
+    )
+
+
+@_check(2, "heads are parts of the vectors")
+def _check_split(module: Module) -> None:
+    layer, x = module.MultiHeadAttention(32, 4), torch.randn(2, 5, 32)
+    heads = layer.split(x)
+    _require(
+        heads.shape == (2, 4, 5, 8), f"the shape is {tuple(heads.shape)}, not (batch, heads, length, d) = (2, 4, 5, 8)"
+    )
+    mixed = not _close(heads[:, 1, 3], x[:, 3, 8:16])
+    _require(not mixed, "head 1 of position 3 is not x[:, 3, 8:16]: view without transpose mixes positions")
+
+
+@_check(2, "attention does not depend on the order of the memory")
+def _check_multi_head(module: Module) -> None:
+    layer, x, memory = module.MultiHeadAttention(32, 4).eval(), torch.randn(2, 5, 32), torch.randn(2, 7, 32)
+    output, order = layer(x, memory, None), torch.randperm(7)
+    _require(output.shape == x.shape, f"the output has the shape {tuple(output.shape)}, not that of x: (2, 5, 32)")
+    _require(_close(output, layer(x, memory[:, order], None)), "another order of the memory gives another output")
+    changed = x.clone()
+    changed[:, 4] += 1.0
+    _require(
+        _close(output[:, :4], layer(changed, memory, None)[:, :4]),
+        "a position's output depends on other positions of x",
+    )
+
+
+@_check(3, "feed-forward treats positions alike")
+def _check_feed_forward(module: Module) -> None:
+    layer, x = module.FeedForward(32, 64).eval(), torch.randn(2, 5, 32)
+    output = layer(x)
+    _require(_close(output, layer(x.flip(1)).flip(1)), "the output of a position depends on the other positions")
+    linear = _close(layer(x) + layer(-x), 2 * layer(torch.zeros_like(x)))
+    _require(not linear, "it is a linear map: the ReLU between the two maps is missing")
+
+
+@_check(3, "layers add to their input")
+def _check_residuals(module: Module) -> None:
+    x, memory = torch.randn(2, 5, 32), torch.randn(2, 7, 32)
+    source, target = torch.ones(2, 1, 1, 7, dtype=torch.bool), torch.ones(5, 5, dtype=torch.bool).tril()
+    arguments = {"EncoderLayer": (torch.ones(2, 1, 1, 5, dtype=torch.bool),), "DecoderLayer": (memory, target, source)}
+    for name, more in arguments.items():
+        layer = getattr(module, name)(32, 4, 64, 0.0).eval()
+        for part, parameter in layer.named_parameters():
+            if ".output." in part or ".outer." in part:
+                torch.nn.init.zeros_(parameter)
+        same = _close(layer(x, *more), x)
+        _require(
+            same, f"{name}: sublayers that return zero change their input; a residual connection, x + …, is missing"
+        )
+
+
+def _tiny(module: Module) -> Any:
+    return module.Transformer(VOCABULARY, VOCABULARY, **SIZES).eval()
+
+
+@_check(3, "the doctor finds no errors")
+def _check_doctor(module: Module) -> None:
+    model = _tiny(module)
+    findings = examine(
+        model,
+        vocabulary_size=VOCABULARY,
+        pad_id=PAD,
+        bos_id=BOS,
+        eos_id=EOS,
+        parameters=model.named_parameters(),
+    )
+    errors = [finding for finding in findings if finding.severity == "error"]
+    _require(not errors, "\n".join(map(str, errors)))
+
+
+@_check(3, "the model is the library's")
+def _check_library(module: Module) -> None:
+    ours = _tiny(module)
+    settings = Model(
+        d_model=32,
+        heads=4,
+        d_ff=64,
+        encoder_layers=2,
+        decoder_layers=2,
+        positions="sinusoidal",
+        tie="none",
+        norm="pre",
+        final_norm=True,
+        activation="relu",
+        qkv_bias=True,
+        output_bias=True,
+        dropout=0.0,
+    )
+    library = Transformer(settings, VOCABULARY, VOCABULARY, PAD).eval()
+    copy_weights(ours, library)
+    source, target = torch.randint(3, VOCABULARY, (3, 7)), torch.randint(3, VOCABULARY, (3, 6))
+    source[1, 5:] = PAD
+    difference = (ours(source, target) - library(source, target)).abs().max().item()
+    _require(difference < TOLERANCE, f"with the same weights, the logits differ by up to {difference:.2g}")
+
+
+def copy_weights(ours: Any, library: Transformer) -> None:
+    """Copy the weights of the course's model into the library's, which keeps those of q, k and v as one matrix."""
+    weights = ours.state_dict()
+    copied = {}
+    for name in library.state_dict():
+        theirs = name.replace("memory_attention", "cross_attention").replace("_residual.norm", "_norm")
+        if ".qkv." in theirs:
+            parts = [theirs.replace(".qkv.", f".{part}.") for part in ("query", "key", "value")]
+            copied[name] = torch.cat([weights[part] for part in parts])
+        else:
+            copied[name] = weights[theirs]
+    library.load_state_dict(copied)
+
+
+@_check(4, "labels are the next tokens")
+def _check_batch(module: Module) -> None:
+    source, inputs, labels = module.make_batch([([5, 6, EOS], [7, 8, 9, EOS]), ([6, EOS], [9, EOS])])
+    _require(source.tolist() == [[5, 6, EOS], [6, EOS, PAD]], "the source is not the ids, padded with PAD at the end")
+    _require(labels.tolist() == [[7, 8, 9, EOS], [9, EOS, PAD, PAD]], "the labels are not the target ids, ended by EOS")
+    _require(not torch.equal(inputs, labels), "the decoder input is the label itself, so there is nothing to predict")
+    _require((inputs[:, 0] == BOS).all(), "the decoder input does not begin with BOS")
+    _require(inputs[0].tolist() == [BOS, 7, 8, 9], "the decoder input is not BOS and the target without its last token")
+
+
+@_check(4, "the loss ignores padding")
+def _check_loss_padding(module: Module) -> None:
+    logits, labels = torch.randn(2, 4, 10), torch.tensor([[4, 5, EOS, PAD], [6, EOS, PAD, PAD]])
+    value = module.loss(logits, labels)
+    changed = logits.clone()
+    changed[labels == PAD] = torch.randn(10)
+    _require(_close(value, module.loss(changed, labels)), "the logits at padding change the loss: padding is counted")
+    more = torch.cat((logits, torch.randn(2, 3, 10)), dim=1), F.pad(labels, (0, 3), value=PAD)
+    _require(
+        _close(value, module.loss(*more)), "more padding changes the loss: divide by the tokens that are not padding"
+    )
+
+
+@_check(4, "the loss is cross-entropy with label smoothing")
+def _check_loss(module: Module) -> None:
+    logits, labels = torch.randn(3, 4, 10), torch.randint(3, 10, (3, 4))
+    even = module.loss(torch.zeros(3, 4, 10), labels)
+    _require(
+        _close(even, torch.tensor(math.log(10))), f"guessing among 10 tokens must cost log(10) = 2.303, not {even:.3f}"
+    )
+    for smoothing in (0.0, 0.1):
+        expected = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing)
+        value = module.loss(logits, labels, smoothing)
+        _require(_close(value, expected), f"with smoothing {smoothing}, the loss is {value:.4f}, not {expected:.4f}")
+
+
+@_check(4, "the learning rate rises and falls")
+def _check_learning_rate(module: Module) -> None:
+    rate = [module.learning_rate(step, 1e-3, 100) for step in range(1, 401)]
+    _require(abs(rate[99] - 1e-3) < 1e-9, "the rate at step `warmup` is not the peak")
+    _require(abs(rate[49] - 5e-4) < 1e-9, "half-way through the warm-up, the rate is not half of the peak")
+    _require(abs(rate[399] - 5e-4) < 1e-9, "at four times the warm-up, the rate is not half of the peak (1 / √step)")
+
+
+@_check(5, "training learns")
+def _check_training(module: Module) -> None:
+    pairs = [([number, number + 1, EOS], [number + 1, number, EOS]) for number in range(4, 20)]
+    model = _tiny(module)
+    losses = module.train(model, pairs, steps=80, batch_size=16, peak=5e-3, warmup=20, log_every=1000)
+    _require(len(losses) == 80, f"train returned {len(losses)} losses for 80 steps")
+    falls = losses[-1] < 0.6 * losses[0]
+    _require(falls, f"after 80 steps on 16 pairs, the loss is {losses[-1]:.2f}; it was {losses[0]:.2f} at the start")
+    _require(not model.training, "after training, the model is in training mode; call model.eval()")
+
+
+def _talkative(module: Module) -> Any:
+    """A model with random weights, whose translations end early enough."""
+    model = module.Transformer(VOCABULARY, VOCABULARY, **SIZES, dropout=0.3)
+    with torch.no_grad():
+        model.output.weight *= 3
+        model.output.bias[EOS] += 3.0
+        model.output.bias[[PAD, BOS]] -= 100.0
+    return model.train()
+
+
+@_check(6, "search is repeatable")
+def _check_repeatable(module: Module) -> None:
+    model, source = _talkative(module), torch.randint(3, VOCABULARY, (4, 7))
+    first = module.greedy_search(model.train(), source, 20)
+    same = all(module.greedy_search(model.train(), source, 20) == first for _ in range(3))
+    _require(same, "the same sources have other translations each time: dropout is active, call model.eval()")
+
+
+@_check(6, "greedy search starts and stops right")
+def _check_greedy(module: Module) -> None:
+    model, source = _talkative(module), torch.randint(3, VOCABULARY, (8, 7))
+    found = module.greedy_search(model, source, 12)
+    _require(len(found) == 8, f"there are {len(found)} translations of 8 sources")
+    for row in found:
+        _require(BOS not in row, "a translation contains BOS")
+        _require(EOS not in row[:-1], "a translation continues after EOS")
+        _require(row[-1] == EOS or len(row) == 12, "a translation ends without EOS before max_length")
+
+
+@_check(6, "a batch changes no translation")
+def _check_batch_search(module: Module) -> None:
+    model, source = _talkative(module), torch.randint(3, VOCABULARY, (4, 7))
+    alone = [module.greedy_search(model, source[[row]], 12)[0] for row in range(4)]
+    padded = torch.cat((source, torch.full((4, 3), PAD)), dim=1)
+    _require(
+        module.greedy_search(model, source, 12) == alone, "a sentence alone has another translation than in a batch"
+    )
+    _require(module.greedy_search(model, padded, 12) == alone, "padding after the source changes translations")
+
+
+@_check(6, "a beam of 1 is greedy search")
+def _check_beam_of_one(module: Module) -> None:
+    model = _talkative(module)
+    for _ in range(4):
+        source = torch.randint(3, VOCABULARY, (1, 7))
+        best = module.beam_search(model, source, beam=1, max_length=12)[0][1]
+        _require(best == module.greedy_search(model, source, 12)[0], "a beam of 1 and greedy search differ")
+
+
+@_check(6, "scores are divided once")
+def _check_scores(module: Module) -> None:
+    model = _talkative(module)
+    for _ in range(4):
+        source = torch.randint(3, VOCABULARY, (1, 7))
+        found = module.beam_search(model, source, beam=3, length_penalty=1.0, max_length=12)
+        _require([score for score, _ in found] == sorted((score for score, _ in found), reverse=True), "not best first")
+        for score, ids in found:
+            total = _log_probability(model, source, ids)
+            _require(
+                abs(score - total / len(ids)) < 1e-3,
+                f"a hypothesis of {len(ids)} tokens with log-probability {total:.3f} has the score {score:.3f}, not "
+                f"{total / len(ids):.3f}: divide by the length once, when it ends, not at every step",
+            )
+
+
+def _log_probability(model: Any, source: Tensor, ids: list[int]) -> float:
+    target = torch.tensor([[BOS, *ids[:-1]]])
+    with torch.no_grad():
+        log_probabilities = model.eval()(source, target).log_softmax(dim=-1)[0]
+    return float(log_probabilities.gather(1, torch.tensor(ids)[:, None]).sum())

@@ -1,0 +1,135 @@
+"""The course: chapters run, the solution passes, and each planted mistake fails with its cause."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from dragoman.errors import UserError
+from dragoman.learn.chapters import Chapter, parts_of, chapters, find_chapter, notebook, run_chapter
+from dragoman.learn.checks import CHECKS, check_module
+from dragoman.learn.exercises import SOLUTION, load_solution, module_from_text, skeleton
+from dragoman.learn.mistakes import MISTAKES, broken
+
+TEXT = SOLUTION.read_text(encoding="utf-8")
+FAST = {1, 2, 3, 4}
+"""Chapters that train nothing."""
+
+
+def test_the_solution_passes_every_check() -> None:
+    assert {
+        result.check.name: result.message for result in check_module(load_solution(SOLUTION)) if result.message
+    } == {}
+
+
+def test_the_solution_is_short() -> None:
+    assert len(TEXT.splitlines()) <= 300
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_fails_its_exercise_with_the_right_cause(name: str) -> None:
+    mistake = MISTAKES[name]
+    messages = {result.check.name: result.message for result in check_module(broken(name)) if result.message}
+    assert mistake.check in messages
+    assert mistake.cause in messages[mistake.check]
+
+
+def test_there_are_fifteen_mistakes() -> None:
+    assert len(MISTAKES) == 15
+    with pytest.raises(UserError, match="no such mistake"):
+        broken("none")
+
+
+def test_the_learners_file_lacks_every_exercise_and_nothing_else() -> None:
+    text = skeleton(TEXT)
+    results = list(check_module(module_from_text(text, "transformer.py")))
+    assert [result.check.name for result in results if result.written] == []
+    assert {int(number) for number in re.findall(r"NotImplementedError\(\"chapter (\d):", text)} == set(range(1, 7))
+    assert "class Vocabulary" in text
+    assert len(results) == len(CHECKS)
+
+
+def test_a_function_that_is_written_is_checked() -> None:
+    body = TEXT.partition("    scores = q @ k")[2].partition("\n\n\n")[0]
+    text = skeleton(TEXT).replace(
+        '    raise NotImplementedError("chapter 1: write attention")', f"    scores = q @ k{body}"
+    )
+    results = list(check_module(module_from_text(text, "transformer.py"), 1))
+    assert [result.message for result in results] == ["", "", ""]
+
+
+@pytest.mark.parametrize("text", ["def broken(:", "import nothing_of_that_name"])
+def test_a_file_that_cannot_be_imported_is_named(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "transformer.py"
+    path.write_text(f"\n{text}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"transformer\.py, line 2: cannot be imported"):
+        load_solution(path)
+
+
+@pytest.mark.parametrize(
+    "chapter",
+    [pytest.param(each, marks=[] if each.number in FAST else [pytest.mark.slow]) for each in chapters()],
+    ids=lambda each: each.path.stem,
+)
+def test_chapters_run(chapter: Chapter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(SOLUTION.parent))
+    monkeypatch.delitem(sys.modules, "transformer", raising=False)
+    torch.manual_seed(1)
+    run_chapter(chapter, show=False)
+
+
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda each: each.path.stem)
+def test_chapters_ask_before_they_show_and_end_with_exercises(chapter: Chapter) -> None:
+    assert "**Predict first" in chapter.text
+    assert "## Exercise" in chapter.text
+    assert chapter.minutes >= 10
+
+
+def test_a_notebook_has_the_text_and_the_code_of_its_chapter() -> None:
+    for chapter in chapters():
+        written = json.loads(notebook(chapter))["cells"]
+        kinds = ["code" if part.is_code else "markdown" for part in parts_of(chapter)]
+        assert [entry["cell_type"] for entry in written] == kinds
+        assert "".join("".join(entry["source"]) for entry in written if entry["cell_type"] == "code")
+
+
+def test_the_chapters_are_numbered() -> None:
+    assert [chapter.number for chapter in chapters()] == list(range(1, 9))
+    with pytest.raises(UserError, match="no chapter 9"):
+        find_chapter(9)
+
+
+def learn(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dragoman", "learn", *arguments]
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+
+
+def test_the_command_starts_and_grades_the_course(tmp_path: Path) -> None:
+    started = learn(tmp_path, "start")
+    assert started.returncode == 0, started.stderr
+    assert "8  Real text" in started.stdout
+    unwritten = learn(tmp_path, "check", "1")
+    assert unwritten.returncode == 1
+    assert "to do  chapter 1: weights are probabilities" in unwritten.stdout
+    (tmp_path / "course" / "transformer.py").write_text(TEXT, encoding="utf-8")
+    assert learn(tmp_path, "start").returncode == 0
+    checked = learn(tmp_path, "check", "1", "--json")
+    assert checked.returncode == 0
+    assert all(result["passed"] for result in json.loads(checked.stdout))
+    shown = learn(tmp_path, "run", "1")
+    assert shown.returncode == 0, shown.stderr
+    assert "largest weight" in shown.stdout
+
+
+def test_a_chapter_that_needs_an_unwritten_function_says_so(tmp_path: Path) -> None:
+    learn(tmp_path, "start")
+    shown = learn(tmp_path, "run", "1")
+    assert shown.returncode == 2
+    assert "not written yet: chapter 1: write attention" in shown.stderr
