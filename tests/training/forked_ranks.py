@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -43,6 +44,12 @@ class ForkedRanks:
             process.terminate()
         for process in self.processes:
             process.join(60)
+
+    def crashed(self) -> bool:
+        """Whether a process was killed by an error in native code, once all have ended."""
+        for process in self.processes:
+            process.join(120)
+        return any(process.exitcode in (-signal.SIGABRT, -signal.SIGSEGV) for process in self.processes)
 
     def run_to_the_end(self) -> str:
         """What the processes printed; fails if one of them does."""
