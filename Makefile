@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test slow-test check bench bench-decoding bench-distillation bench-serving bench-training soak overload test-clients crash-test robustness mutation docs browser node clean
+.PHONY: quickstart test slow-test check bench bench-decoding bench-distillation bench-serving bench-training soak overload test-clients crash-test robustness mutation docs course browser node clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -29,6 +29,10 @@ BENCHMARKS = attention_cost augmentation batch_sizes decoding doctor_data large_
 bench: .venv/extras
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
 	@for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python "benchmarks/$$name.py" || exit 1; done
+
+# Runs every chapter of the course and every check of it.
+course: .venv/installed
+	$(BIN)/python -m pytest -s tests/learn
 
 # Kills a run 200 times, at random moments and while it saves, and damages its files; kills commands of two kinds;
 # resumes 500 runs with damaged files.
