@@ -14,8 +14,7 @@ from readme_program import run_readme_program
 from safetensors.torch import load_file
 
 import dragoman
-from dragoman.bundle import Bundle
-from dragoman.engines.direction import choose_direction, languages_of
+from dragoman.bundle import Bundle, choose_direction, languages_of
 from dragoman.errors import UserError
 from dragoman.evaluation.scoring import score
 from dragoman.evaluation.teacher_forcing import score_teacher_forced

@@ -59,7 +59,7 @@ def inspect(
 
 def _warn_of_several(translator: Translator, text: str) -> None:
     """Warn of a text that is explained at once, but that `dragoman translate` splits."""
-    from dragoman.documents.plain_text import PlainText
+    from dragoman.documents.sentences import PlainText
     from dragoman.documents.translate import TextTranslator
 
     texts = TextTranslator(translator)

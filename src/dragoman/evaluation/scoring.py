@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from dragoman.engines.text_search import TextSearch
 from dragoman.search.hypothesis import finished_hypothesis
 from dragoman.system.resumable import grouped
 from dragoman.text.multilingual import language_ids
 from dragoman.text.translation import Translation
-from dragoman.translator import WINDOW, Translator
+from dragoman.translator import WINDOW, TextSearch, Translator
 
 
 def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[Translation]:

@@ -11,7 +11,7 @@ from dragoman.settings import Settings
 from dragoman.text.tokenizer import Tokenizer
 
 
-class MultilingualTokenizer:
+class MultilingualTokenizer(Tokenizer):
     """A tokenizer that puts the token of a language in front of each sentence that has tokens.
 
     Args:
@@ -40,6 +40,10 @@ class MultilingualTokenizer:
     def decode(self, ids: Sequence[int]) -> str:
         """The sentence that these ids represent, without the tokens of languages."""
         return self.tokenizer.decode([index for index in ids if index not in self._hidden])
+
+    def normalize(self, text: str) -> str:
+        """The text as it is split into tokens."""
+        return self.tokenizer.normalize(text)
 
     def starts_word(self, token: str) -> bool:
         """Whether this token begins a word; the token of a language is a word."""

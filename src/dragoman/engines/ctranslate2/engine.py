@@ -5,25 +5,24 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from dragoman.engines.batching import batches_by_length, refuse_other_process
+from dragoman.engines.choose import NOT_IMPORTED, ComputeType, Copies, EngineRequest, Ids, TargetScores
 from dragoman.engines.ctranslate2.convert import conversion_directory, convert, unsupported_settings
-from dragoman.engines.protocol import NOT_IMPORTED, ComputeType, Copies, EngineRequest
-from dragoman.engines.scoring import Ids, TargetScores
-from dragoman.engines.torch_engine import StepEngine
-from dragoman.engines.torch_engine import open_engine as open_torch_engine
 from dragoman.errors import UserError
-from dragoman.model.transformer import Transformer
-from dragoman.search.hypothesis import BeamTrace, Hypothesis, finished_hypothesis, length_penalty
-from dragoman.search.logits_processors import max_target_length
+from dragoman.search.hypothesis import BeamTrace, Hypothesis, finished_hypothesis, length_penalty, max_target_length
+from dragoman.system.cpu import has_avx512, process_threads
 from dragoman.text.multilingual import all_language_ids
+
+if TYPE_CHECKING:
+    from dragoman.engines.torch_engine import StepEngine
+    from dragoman.model.transformer import Transformer
 
 _SCORED_TOKENS = 256  # per batch; small, so that even a few sentences keep several workers busy
 _BATCH_TOKENS = 1024  # small, so that every worker gets some batches of a long text
@@ -105,7 +104,7 @@ class CTranslate2Engine:
     def __init__(self, request: EngineRequest, converted: Path) -> None:
         self.request, self.max_length, self.weight_type = request, request.max_length, request.weight_type
         self._languages = set(all_language_ids(request.bundle.target))
-        self._workers = Workers(converted, request.weight_type, request.threads or torch.get_num_threads())
+        self._workers = Workers(converted, request.weight_type, request.threads or process_threads())
 
     @property
     def model(self) -> Transformer:
@@ -114,7 +113,9 @@ class CTranslate2Engine:
 
     @cached_property
     def _torch(self) -> StepEngine:
-        """The engine for what CTranslate2 cannot do."""
+        """The engine for what CTranslate2 cannot do; torch is only loaded for it."""
+        from dragoman.engines.torch_engine import open_engine as open_torch_engine
+
         return open_torch_engine(replace(self.request, path=None, compute_type="float32"))
 
     def translate(
@@ -283,8 +284,9 @@ class Workers:
     def _open(self) -> Any:
         import ctranslate2
 
-        threads = torch.get_num_threads()
-        requested = torch.backends.cpu.get_cpu_capability() == "AVX512" and _INSTRUCTIONS not in os.environ
+        torch = sys.modules.get("torch")
+        threads = process_threads()
+        requested = _INSTRUCTIONS not in os.environ and has_avx512()
         try:
             if requested:
                 os.environ[_INSTRUCTIONS] = "AVX512"
@@ -298,6 +300,7 @@ class Workers:
         except (RuntimeError, ValueError) as error:
             raise UserError(f"{self._converted}: CTranslate2 cannot read it: {error}") from error
         finally:
-            torch.set_num_threads(threads)  # CTranslate2 sets those of OpenMP, which torch uses too
+            if torch:
+                torch.set_num_threads(threads)  # CTranslate2 sets those of OpenMP, which torch uses too
             if requested:
                 del os.environ[_INSTRUCTIONS]

@@ -36,7 +36,7 @@ from dragoman.export.protocol import (
     list_other_settings,
     write_readme,
 )
-from dragoman.search.logits_processors import max_target_length
+from dragoman.search.hypothesis import max_target_length
 from dragoman.settings import Decoding
 from dragoman.settings.model import SINUSOIDS
 from dragoman.text.multilingual import language_ids, without_language

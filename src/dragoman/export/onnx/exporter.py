@@ -18,8 +18,7 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import pad
-from dragoman.engines.protocol import EngineRequest
-from dragoman.engines.text_search import TextSearch
+from dragoman.engines.choose import EngineRequest
 from dragoman.engines.torch_engine import StepEngine
 from dragoman.export.onnx.convert import convert_to_onnx
 from dragoman.export.protocol import (
@@ -33,6 +32,7 @@ from dragoman.export.protocol import (
 from dragoman.settings import Decoding
 from dragoman.text.multilingual import language_ids
 from dragoman.text.registry import save_tokenizers
+from dragoman.translator import TextSearch
 
 COMPUTE_TYPES = ("float32", "int8")
 
