@@ -242,8 +242,9 @@ def find_bundle(path: str | Path) -> Path:
         raise UserError(f"{path!r}: must be the path of a bundle or of a run directory")
     path = Path(path)
     for directory in (path, path / "bundle"):
-        with suppress(OSError):  # a bundle in a directory that cannot be written to
-            restore_replaced(directory)
+        if not os.path.exists(directory):
+            with suppress(OSError):  # a bundle in a directory that cannot be written to
+                restore_replaced(directory)
         if os.path.isfile(directory / ABOUT):  # the method of Path raises OSError for names that are too long
             return directory
     raise explain_no_bundle(path)

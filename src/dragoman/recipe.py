@@ -20,7 +20,8 @@ from pydantic.fields import FieldInfo
 from dragoman.errors import UserError, nearest, shortened
 from dragoman.settings import Recipe
 from dragoman.settings.deleted import remove_deleted
-from dragoman.settings.recipe_errors import field_at, find_problems, section_at
+from dragoman.settings.recipe import field_at, section_at
+from dragoman.settings.recipe_errors import find_problems
 from dragoman.system.files import write_text
 
 __all__ = ["Recipe", "build_recipe", "builtin_recipes", "load_recipe", "save_recipe"]
@@ -79,8 +80,10 @@ def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), ori
     """
     _require_plain_data(document, origin)
     data = deepcopy(dict(document))
-    problems = _apply_overrides(data, overrides)
-    _require_plain_data(data, origin)
+    problems: list[str] = []
+    if overrides:
+        problems += _apply_overrides(data, overrides)
+        _require_plain_data(data, origin)
     problems += remove_deleted(data)
     # A missing section counts as empty, so that each missing key is reported.
     data = {name: {} for name in Recipe.model_fields if section_at((name,))} | data

@@ -25,7 +25,6 @@ from dragoman.system.resumable import grouped
 from dragoman.text.glossary import FoundTerm
 from dragoman.text.masking import Mask
 from dragoman.text.match import NO_MATCH, Match
-from dragoman.text.multilingual import language_ids
 from dragoman.text.term_marks import MarkedTerm, mark_terms
 from dragoman.text.translation import Translation
 
@@ -70,7 +69,7 @@ class Translator:
         engine: Engine | None = None,
     ) -> None:
         self.bundle = bundle
-        self.decoding = choose_decoding(bundle, decoding)
+        self.decoding = decoding if isinstance(decoding, Decoding) else choose_decoding(bundle, decoding)
         self.device = find_device(device)
         self.engine = engine or open_engine(EngineRequest(bundle, self.decoding, self.device, ensemble=ensemble))
         self.text_search = TextSearch(bundle, self.engine, self.decoding)
@@ -376,7 +375,7 @@ class TextSearch:
         """
         if self.bundle.target.masking:
             targets = [source.mask.apply(target) for source, target in zip(sources, targets, strict=True)]
-        return [ids or language_ids(self.bundle.target) for ids in self.bundle.target.encode_masked(targets)]
+        return [ids or list(self.bundle.target.language_ids) for ids in self.bundle.target.encode_masked(targets)]
 
     def encode_prefixes(self, sources: Sequence[SourceText], prefixes: Sequence[str]) -> list[list[int]]:
         """The ids of the beginnings of translations, with the reserved tokens of their sources.
@@ -416,7 +415,7 @@ class TextSearch:
         """
         nonempty = [index for index, source in enumerate(sources) if source.ids]
         found: list[list[Hypothesis]] = [[] for _ in sources]
-        prefixes = prefixes or [language_ids(self.bundle.target)] * len(sources)
+        prefixes = prefixes or [self.bundle.target.language_ids] * len(sources)
 
         def translate(indices: list[int], copies: list[Copies] | None = None) -> None:
             ids = [sources[index].with_context for index in indices]
@@ -425,10 +424,12 @@ class TextSearch:
                 found[index] = self.require_probabilities(hypotheses)
 
         translate(nonempty)
-        if faulty := [index for index in nonempty if not self._has_faultless(sources[index], found[index])]:
-            if trace is not None:
+        if self.bundle.source.masking:
+            faulty = [i for i in nonempty if all(self._problems(sources[i], each) for each in found[i])]
+            if faulty and trace is not None:
                 trace.steps.clear()
-            translate(faulty, [self._copies(sources[index]) for index in faulty])
+            if faulty:
+                translate(faulty, [self._copies(sources[index]) for index in faulty])
         return [self._rank(source, hypotheses) for source, hypotheses in zip(sources, found, strict=True)]
 
     def require_probabilities(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
@@ -471,9 +472,6 @@ class TextSearch:
         ours, theirs = self.bundle.source.vocabulary.tokens, self.bundle.target.vocabulary.tokens
         ids = self.bundle.source.text_ids(source.ids)
         return source.mask.problems((ours[each] for each in ids), (theirs[each] for each in hypothesis.tokens))
-
-    def _has_faultless(self, source: SourceText, hypotheses: Sequence[Hypothesis]) -> bool:
-        return self.bundle.source.masking is None or not all(self._problems(source, each) for each in hypotheses)
 
     def _copies(self, source: SourceText) -> Copies:
         """The reserved tokens of a text: ids in the target vocabulary with their counts."""

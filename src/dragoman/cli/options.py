@@ -85,7 +85,7 @@ def open_translator(
     loaded = choose_direction(Bundle.load(directory), *options.languages)
     request = EngineRequest(
         bundle=loaded,
-        decoding=decoding_of(loaded.recipe, overrides or []),
+        decoding=decoding_of(loaded.recipe, overrides) if overrides else loaded.recipe.decoding,
         device=find_device(options.device),
         path=directory,
         compute_type=options.compute_type,

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from textwrap import shorten
@@ -139,8 +140,6 @@ def translate(
 
     Example: dragoman translate runs/quickstart "Ein Hund läuft." --set decoding.beam_size=8
     """
-    from dragoman.cli.glossary_file import read_glossary
-    from dragoman.corpus.memory import TranslationMemory
     from dragoman.documents.translate import TextTranslator
 
     given = {
@@ -153,7 +152,9 @@ def translate(
         "--glossary": glossary,
         "--memory": memory,
     }
-    _refuse_combinations([name for name, value in given.items() if value])
+    for option, others in _EXCLUDED.items():
+        if given[option] and (excluded := [other for other in others if given[other]]):
+            raise UserError(f"{option} cannot be combined with {' and '.join(excluded)}")
     if columns and not document:
         raise UserError("--columns chooses the columns of a table; name the table with --document")
     if output and not output.parent.is_dir():
@@ -168,8 +169,16 @@ def translate(
     languages = opened.bundle.recipe.data.languages
     memories = [each.replace("{lang}", language) for each in memory or () for language in languages]
     refuse_to_overwrite(output, *(("a memory", each) for each in memories))
-    terms = read_glossary(glossary, languages) if glossary else None
-    translator = TextTranslator(opened, terms, TranslationMemory.read(memory, languages) if memory else None)
+    terms = known = None
+    if glossary:
+        from dragoman.cli.glossary_file import read_glossary
+
+        terms = read_glossary(glossary, languages)
+    if memory:
+        from dragoman.corpus.memory import TranslationMemory
+
+        known = TranslationMemory.read(memory, languages)
+    translator = TextTranslator(opened, terms, known)
     if document and translated:
         translate_document(translator, document, translated, columns)
     elif text_format == "html":
@@ -197,13 +206,6 @@ def _identify(texts: TextTranslator, ensemble: Sequence[Path]) -> list[Any]:
         [[term.source, term.target] for term in terms.terms] if terms else [],
         list(map(list, memory.segments.items())) if memory else [],
     ]
-
-
-def _refuse_combinations(given: Sequence[str]) -> None:
-    """Check that no two of the given options exclude each other."""
-    for option, others in _EXCLUDED.items():
-        if option in given and (excluded := [other for other in others if other in given]):
-            raise UserError(f"{option} cannot be combined with {' and '.join(excluded)}")
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ class TranslateInput:
         """The file to read; None for standard input, and if there are texts."""
         return None if self.file == DASH else self.file
 
-    @property
+    @cached_property
     def _lines_of_texts(self) -> list[str]:
         """The lines of the texts on the command line. An empty text is an empty line."""
         return [line for text in self.texts for line in text.splitlines() or [""]]
@@ -282,8 +284,6 @@ class TranslateInput:
         Raises:
             UserError: There is no such file, or it is not text.
         """
-        from dragoman.corpus.lines import read_lines
-
         if self.texts:
             return len(self._lines_of_texts)
         if not self._file:
@@ -292,6 +292,8 @@ class TranslateInput:
             raise UserError(f"{self._file}: no such file")
         if not self._file.is_file():
             return None
+        from dragoman.corpus.lines import read_lines
+
         return sum(1 for _ in read_lines(self._file, replace_controls=True))
 
     def read(self, bundle: Bundle, divided: bool) -> Iterator[str]:
@@ -316,21 +318,18 @@ class TranslateInput:
         unit = "text" if self.texts and len(self.texts) == len(self._lines_of_texts) else "line"
         reported = {"several-sentences", "long"} if divided else set[str]()  # kinds of warnings
         checker = TextChecker.of(bundle)
-        for number, text in self._numbered_texts():
+        texts: Iterable[str] = self._lines_of_texts
+        if not self.texts:
+            from dragoman.corpus.lines import read_lines
+
+            texts = read_lines(self._file, replace_controls=True) if self._file else read_standard_input("> ")
+        for number, text in enumerate(texts, start=1):
             for warning in checker.check(number, text):
                 if warning.kind not in reported:
                     reported.add(warning.kind)
                     place = "this text" if self.typed else f"{unit} {number:,}"
                     print(f"dragoman: warning: {place} {warning.message}", file=sys.stderr)
             yield text
-
-    def _numbered_texts(self) -> Iterator[tuple[int, str]]:
-        from dragoman.corpus.lines import read_lines
-
-        texts: Iterable[str] = self._lines_of_texts
-        if not self.texts:
-            texts = read_lines(self._file, replace_controls=True) if self._file else read_standard_input("> ")
-        return enumerate(texts, start=1)
 
 
 def _refuse_other_order(bundle: Path, texts: Sequence[str]) -> None:
@@ -404,7 +403,6 @@ def translate_lines(
     From a file to a file, an interrupted command continues. Lines are not translated again if they are the same, and so
     are those that are translated together with them, and `identity`: all else that decides the output.
     """
-    from dragoman.corpus.lines import read_lines
     from dragoman.translator import pair_with_prefixes
 
     to_file = output not in (None, DASH) and not (os.path.exists(output) and not os.path.isfile(output))
@@ -423,12 +421,29 @@ def translate_lines(
             progress = stack.enter_context(ProgressLine("translate", often_short=True))
             meter = Meter(progress.update, "translating", total, unit="lines")
         lines = chosen.read(texts.translator.bundle, divided=not prefixes)
-        given = pair_with_prefixes(lines, read_lines(prefixes) if prefixes else None)
+        if prefixes:
+            from dragoman.corpus.lines import read_lines
+
+            given = pair_with_prefixes(lines, read_lines(prefixes))
+        else:
+            given = pair_with_prefixes(lines, None)
 
         def translate(group: list[tuple[str, str]]) -> list[OutputLine]:
             if finished:
                 finished.announce()
-            return list(_translate_group(texts, group, bool(prefixes), as_json))
+            sources = [line for line, _ in group]
+            if prefixes:
+                translations = texts.continue_prefixes(sources, [prefix for _, prefix in group], len(group))
+            else:
+                translations = texts.stream(sources, len(group))
+            return [
+                OutputLine(
+                    to_json(each) if as_json else to_line(each),
+                    with_doubt(each.problems, each.confidence),
+                    each.truncated,
+                )
+                for each in translations
+            ]
 
         store = finished.store if finished else None
         groups = grouped(given, 1 if chosen.typed else GROUP)
@@ -449,20 +464,6 @@ def translate_lines(
             file=sys.stderr,
         )
     counts.warn("; --json prints them as problems", unseen=not seen)
-
-
-def _translate_group(
-    texts: TextTranslator, group: list[tuple[str, str]], prefixed: bool, as_json: bool
-) -> Iterator[OutputLine]:
-    """The lines of the output for a group of lines and the beginnings of their translations."""
-    lines = [line for line, _ in group]
-    if prefixed:
-        translations = texts.continue_prefixes(lines, [prefix for _, prefix in group], len(group))
-    else:
-        translations = texts.stream(lines, len(group))
-    for each in translations:
-        problems = with_doubt(each.problems, each.confidence)
-        yield OutputLine(to_json(each) if as_json else to_line(each), problems, each.truncated)
 
 
 class _FinishedLines:

@@ -304,7 +304,7 @@ def divide(text: str, fits: Callable[[str], bool]) -> list[tuple[int, int]]:
     A text is divided after the sentence or clause that ends nearest to its middle, otherwise at a space, and only if
     there is none, inside a word. Placeholders, URLs and numbers stay in one part as long as they fit.
     """
-    return list(_divide(text, 0, len(text), fits))
+    return [(0, len(text))] if fits(text) else list(_divide(text, 0, len(text), fits))
 
 
 def _divide(text: str, start: int, end: int, fits: Callable[[str], bool]) -> Iterator[tuple[int, int]]:

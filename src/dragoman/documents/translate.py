@@ -183,9 +183,13 @@ class TextTranslator:
         visible = [replace(each, text=remove_invisible(each.text), aligned=False) for each in segments]
         plain = [
             replace(each, glossary=None) if each.glossary and not self._matcher.find(each.text, each.glossary) else each
-            for each in with_glossary(visible, self.glossary)
+            for each in (with_glossary(visible, self.glossary) if self.glossary else visible)
         ]
-        exact = {one: known for one in dict.fromkeys(plain) if (known := self._find_exact(one) or self._copy(one))}
+        exact = {
+            one: known
+            for one in dict.fromkeys(plain)
+            if (known := (self._find_exact(one, self.memory) if self.memory else None) or self._copy(one))
+        }
         spans = {segment: self.divide(segment.text) for segment in plain if segment not in exact}
         parts = {one: [replace(one, text=one.text[start:end]) for start, end in spans[one]] for one in spans}
         distinct = list(dict.fromkeys(part for each in parts.values() for part in each))
@@ -214,9 +218,9 @@ class TextTranslator:
                 stacklevel=3,
             )
 
-    def _find_exact(self, segment: Segment) -> Translation | None:
+    def _find_exact(self, segment: Segment, memory: TranslationMemory) -> Translation | None:
         """The translation of a segment in the memory, which is not judged; terms that it lacks are its problems."""
-        target = find_in_memory(self.memory, segment.text) if self.memory else None
+        target = find_in_memory(memory, segment.text)
         if target is None:
             return None
         terms = self._matcher.check(segment.text, segment.glossary, target) if segment.glossary else []
@@ -258,18 +262,15 @@ class TextTranslator:
         problems = [
             *dict.fromkeys(spans),
             *(misplaced_tags(text, translation.text) if "</" in translation.text else ()),
-            *missing_terms(terms),
+            *(missing_terms(terms) if terms else ()),
             *check_sentence(text, translation.text, self._trained),
         ]
         if self._language and self._language.find_other(text):
             problems.append(OTHER_LANGUAGE)
-        is_used = any(term.used != "not" for term in terms)
-        confidence = None if is_used else self._estimate(translation)  # a required term may be improbable, but right
+        confidence = None
+        if self._confidence and all(term.used == "not" for term in terms):  # a term may be improbable, but right
+            confidence = self._confidence.estimate(translation.log_probability, len(translation.tokens))
         return replace(translation, problems=problems, confidence=confidence, terms=terms)
-
-    def _estimate(self, translation: Translation) -> float | None:
-        known = self._confidence
-        return known.estimate(translation.log_probability, len(translation.tokens)) if known else None
 
     def divide(self, text: str) -> list[tuple[int, int]]:
         """The start and the end of the parts of a text that are translated separately; one part if it is short."""

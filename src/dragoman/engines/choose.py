@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast, get_args
 
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError, nearest
@@ -177,7 +177,7 @@ def choose(request: EngineRequest, name: str | None = None) -> Choice:
         raise UserError(f"compute_type = {request.compute_type!r}: choose from {', '.join(types)}")
     rejected: dict[str, list[str]] = {}
     for candidate in ENGINES if name is None else (name,):
-        reasons = _module(candidate).unsupported(request)
+        reasons = import_module(ENGINES[candidate]).unsupported(request)
         if not reasons:
             for other, why in rejected.items():
                 if why[0].startswith(NOT_IMPORTED):
@@ -197,11 +197,7 @@ def open_engine(request: EngineRequest, name: str | None = None, announce: Annou
     choice = choose(request, name)
     if announce is not None:
         announce(choice)
-    return cast(Engine, _module(choice.name).open_engine(request))
-
-
-def _module(name: str) -> Any:
-    return import_module(ENGINES[name])
+    return cast(Engine, import_module(ENGINES[choice.name]).open_engine(request))
 
 
 def _refusal(rejected: dict[str, list[str]]) -> list[str]:

@@ -31,7 +31,6 @@ from dragoman.search.decode import decode
 from dragoman.search.hypothesis import BeamTrace, Decoder, Hypothesis, max_target_length
 from dragoman.search.logits_processors import ANY, Constraints, RequiredTokens
 from dragoman.system.device import to_device
-from dragoman.text.multilingual import all_language_ids
 
 T = TypeVar("T")
 
@@ -166,7 +165,7 @@ class StepEngine:
             lengths,
             prefixes=forced,
             required=None if copies is None else RequiredTokens.of(bundle.target.reserved_ids, copies, device),
-            given=all_language_ids(bundle.target),
+            given=bundle.target.all_language_ids,
         )
         return ids, constraints
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dragoman.bundle import Bundle
 from dragoman.languages.scripts import WITHOUT_SPACES
 from dragoman.text.masking import ALL_RESERVED, Mask
-from dragoman.text.multilingual import language_ids, without_language
+from dragoman.text.multilingual import without_language
 from dragoman.text.normalization import METASPACE
 from dragoman.text.tokenizer import Tokenizer
 
@@ -111,7 +111,7 @@ def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
     Tokenizers encode what is between spaces independently, so that each token belongs to the characters of one of these
     chunks. Within a chunk, tokens are found by the characters that they decode to.
     """
-    begin, tokenizer = language_ids(tokenizer), without_language(tokenizer)
+    begin, tokenizer = tokenizer.language_ids, without_language(tokenizer)
     chunks = [match.span() for match in _CHUNK.finditer(mask.text)]
     encoded = tokenizer.encode_masked([mask.text[start:end] for start, end in chunks])
     ids = [*begin, *(index for each in encoded for index in each)]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dragoman.languages.sentence_marks import without_end
 from dragoman.text.augmentation import add_typos, to_title_case, to_upper_case
-from dragoman.text.multilingual import all_language_ids, without_language
+from dragoman.text.multilingual import without_language
 from dragoman.text.tokenizer import Tokenizer
 
 Word = tuple[int, ...]
@@ -36,7 +36,7 @@ class SentenceChanges:
 
     def __init__(self, tokenizer: Tokenizer, language: str) -> None:
         self._tokenizer, self._language = tokenizer, language
-        self._languages = set(all_language_ids(tokenizer))
+        self._languages = set(tokenizer.all_language_ids)
         self._unchanged = {tokenizer.vocabulary.unk, *self._languages}
         self._words_only = without_language(tokenizer)
         self._starts = [tokenizer.starts_word(token) for token in tokenizer.vocabulary.tokens]

@@ -22,11 +22,15 @@ class Tokenizer(ABC):
         vocabulary: Tokens and their ids, including the special tokens.
         masking: Which spans are masked; None if the vocabulary has no reserved tokens.
         term_marks: The ids of `TERM_MARKS`; none if the vocabulary lacks them.
+        language_ids: What each sentence begins with: the id of the token of its language, or none.
+        all_language_ids: The ids of the tokens of all languages.
     """
 
     vocabulary: Vocabulary
     masking: Masking | None = None
     term_marks: Sequence[int] = ()
+    language_ids: Sequence[int] = ()
+    all_language_ids: Sequence[int] = ()
 
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> list[list[int]]:

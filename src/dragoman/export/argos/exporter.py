@@ -19,7 +19,6 @@ from dragoman.export.ctranslate2 import exporter as ctranslate2
 from dragoman.export.protocol import ExportedModel, OutputKind, Outputs, list_other_settings, write_readme
 from dragoman.settings import Decoding
 from dragoman.system.version import __version__
-from dragoman.text.multilingual import language_ids
 from dragoman.text.sentencepiece import SentencePieceTokenizer
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
@@ -40,7 +39,7 @@ MODEL_FILES = (
 
 def unsupported(bundle: Bundle) -> list[str]:
     """What Argos cannot express, see `Exporter.unsupported`."""
-    if language_ids(bundle.source):
+    if bundle.source.language_ids:
         return ["several languages: a package has one direction, and Argos puts no language in front of a sentence"]
     reasons = ctranslate2.unsupported(bundle) + unsupported_tokenizer(bundle.source)
     if bundle.source.masking:
