@@ -430,7 +430,9 @@ class TextSearch:
                 trace.steps.clear()
             if faulty:
                 translate(faulty, [self._copies(sources[index]) for index in faulty])
-        return [self._rank(source, hypotheses) for source, hypotheses in zip(sources, found, strict=True)]
+        if self.bundle.source.masking or self.decoding.mbr_samples:
+            return [self._rank(source, hypotheses) for source, hypotheses in zip(sources, found, strict=True)]
+        return [hypotheses[: self.decoding.n_best] for hypotheses in found]
 
     def require_probabilities(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """The hypotheses; a search in which all probabilities are NaN finds none, or one with the score NaN.
@@ -462,7 +464,7 @@ class TextSearch:
             log_probability=hypothesis.score * length_penalty(len(tokens) + 1, self.decoding.length_penalty),
             score=hypothesis.score,
             truncated=source.truncated,
-            problems=self._problems(source, hypothesis),
+            problems=self._problems(source, hypothesis) if self.bundle.source.masking else [],
             match=source.match,
         )
 

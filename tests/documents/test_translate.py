@@ -79,9 +79,9 @@ def test_equal_segments_are_translated_once(
     seen: list[str] = []
     encode = TextSearch.encode
 
-    def recorded(search: TextSearch, texts: Sequence[str]) -> list[SourceText]:
+    def recorded(search: TextSearch, texts: Sequence[str], prefixes: Sequence[str] | None = None) -> list[SourceText]:
         seen.extend(texts)
-        return encode(search, texts)
+        return encode(search, texts, prefixes)
 
     monkeypatch.setattr(TextSearch, "encode", recorded)
     a, b = sentences[:2]

@@ -97,8 +97,7 @@ def main() -> None:
     warnings.showwarning = _show_warnings_once()
     _prepare_streams()
     try:
-        _require_utf8(sys.argv[1:])
-        _require_directory()
+        _require_usable(sys.argv[1:])
         _run()
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -137,7 +136,8 @@ def _run() -> None:
     try:
         app(standalone_mode=True)
     except SystemExit as error:
-        if cause := _find_cause(error, BrokenPipeError, KeyboardInterrupt):  # typer replaces these two by exit codes
+        # typer replaces these two by exit codes
+        if error.code and (cause := _find_cause(error, BrokenPipeError, KeyboardInterrupt)):
             raise cause from None
         sys.stdout.flush()
         raise
@@ -175,18 +175,17 @@ class _Messages(io.FileIO):
             return len(memoryview(data))
 
 
-def _require_utf8(arguments: Sequence[str]) -> None:
-    """Refuse arguments that cannot be printed or written; Python replaces their invalid bytes by lone surrogates."""
+def _require_usable(arguments: Sequence[str]) -> None:
+    """Refuse arguments that cannot be printed or written, and to work in a deleted directory.
+
+    Python replaces invalid bytes of arguments by lone surrogates. Libraries would end the process in such a directory.
+    """
     for number, argument in enumerate(arguments, start=1):
         try:
             argument.encode()
         except UnicodeEncodeError:
             expected = "check the encoding of the terminal and of file names"
             raise UserError(f"argument {number}, {argument!a}: not valid UTF-8; {expected}") from None
-
-
-def _require_directory() -> None:
-    """Refuse to work in a deleted directory, in which libraries would end the process."""
     try:
         os.getcwd()
     except FileNotFoundError:

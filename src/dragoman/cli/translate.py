@@ -16,7 +16,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from textwrap import shorten
@@ -208,27 +207,36 @@ def _identify(texts: TextTranslator, ensemble: Sequence[Path]) -> list[Any]:
     ]
 
 
-@dataclass(frozen=True)
 class TranslateInput:
     """Texts on the command line, or a file, or standard input if there is neither.
 
+    What is probably a mistake is refused before the model is loaded.
+
+    Args:
+        bundle: The path of the translator.
+        texts: The texts.
+        file: The file; ``-`` is standard input.
+
+    Attributes:
+        lines: The lines of the texts. An empty text is an empty line.
+        typed: Whether the user types the texts, so that each must be translated at once.
+
     Raises:
-        UserError: There are both, or the texts are probably meant as something else.
+        UserError: There are texts and a file, or the texts are probably meant as something else.
     """
 
-    bundle: Path
-    texts: Sequence[str]
-    file: Path | None
-
-    def __post_init__(self) -> None:
-        """Refuse what is probably a mistake, before the model is loaded."""
+    def __init__(self, bundle: Path, texts: Sequence[str], file: Path | None) -> None:
+        self.bundle, self.texts, self.file = bundle, texts, file
+        self._file = None if file == DASH else file
+        self.lines = [line for text in texts for line in text.splitlines() or [""]]
+        self.typed = not texts and self._file is None and sys.stdin.isatty()
         if self.texts and self.file:
             raise UserError("give texts or --input, not both")
         if self.texts and not has_bundle(self.bundle):
             _refuse_other_order(self.bundle, self.texts)
         if self.texts and all(map(os.path.isfile, self.texts)):
             _refuse_files(self.bundle, self.texts)
-        if len(self.texts) == 1:
+        if len(self.texts) == 1 and os.path.dirname(self.texts[0]):
             _refuse_mistyped_file(self.texts[0])
         if self._file:
             _refuse_spreadsheet(self.bundle, self._file)
@@ -236,21 +244,6 @@ class TranslateInput:
             raise UserError(
                 f"{self.file}: is not text; translate it with: {_document_command(self.bundle, self._file)}"
             )
-
-    @property
-    def _file(self) -> Path | None:
-        """The file to read; None for standard input, and if there are texts."""
-        return None if self.file == DASH else self.file
-
-    @cached_property
-    def _lines_of_texts(self) -> list[str]:
-        """The lines of the texts on the command line. An empty text is an empty line."""
-        return [line for text in self.texts for line in text.splitlines() or [""]]
-
-    @property
-    def typed(self) -> bool:
-        """Whether the user types the texts, so that each must be translated at once."""
-        return not self.texts and self._file is None and sys.stdin.isatty()
 
     def read_documents(self) -> Iterator[str]:
         """Each text on the command line, or all of the file.
@@ -285,7 +278,7 @@ class TranslateInput:
             UserError: There is no such file, or it is not text.
         """
         if self.texts:
-            return len(self._lines_of_texts)
+            return len(self.lines)
         if not self._file:
             return None
         if not self._file.exists():
@@ -315,10 +308,10 @@ class TranslateInput:
             data = bundle.recipe.data
             direction = f"from {data.source_language} to {data.target_language}"
             print(f"Type a text and press Enter to translate it {direction}; Ctrl-D ends.", file=sys.stderr)
-        unit = "text" if self.texts and len(self.texts) == len(self._lines_of_texts) else "line"
+        unit = "text" if self.texts and len(self.texts) == len(self.lines) else "line"
         reported = {"several-sentences", "long"} if divided else set[str]()  # kinds of warnings
         checker = TextChecker.of(bundle)
-        texts: Iterable[str] = self._lines_of_texts
+        texts: Iterable[str] = self.lines
         if not self.texts:
             from dragoman.corpus.lines import read_lines
 

@@ -38,6 +38,7 @@ MAX_WORDS = 20_000  # of the targets that are stored
 MAX_EVIDENCE = 3.0  # nats that one word contributes
 ADDED_LENGTH = 10  # characters
 NEARLY_ALL = 0.999  # of the lines
+PARAGRAPHS = 0.1  # share of the lines
 
 
 class TrainingText(BaseModel):
@@ -69,6 +70,11 @@ class TrainingText(BaseModel):
     """The usual `log_length_ratio` of a pair; bundles of older versions lack it."""
     length_deviation: FiniteFloat | None = None
     """Standard deviation of `log_length_ratio`."""
+
+    @property
+    def has_paragraphs(self) -> bool:
+        """Whether so many lines have several sentences that the translator is not given single ones."""
+        return self.several_sentences >= PARAGRAPHS
 
     def knows(self, text: str) -> bool:
         """Whether all words of a text, of which there must be some, occur in the targets."""

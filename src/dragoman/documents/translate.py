@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from dragoman.documents.terms import TermSearch
     from dragoman.text.glossary import Glossary
 
-PARAGRAPHS = 0.1
-"""Bundles are not given single sentences if at least this share of their training lines has several."""
-
 _MEMORY_SAMPLE = 200
 """Segments of a translation memory whose language is checked, at least."""
 
@@ -84,8 +81,7 @@ class TextTranslator:
             self._check_direction(memory)
         self._masks = translator.bundle.source.masking is not None
         self._longest = MUCH_LONGER * trained.longest if trained else math.inf
-        has_paragraphs = trained is not None and trained.several_sentences >= PARAGRAPHS
-        self.whole_lines: WholeLines = has_paragraphs or memory or False
+        self.whole_lines: WholeLines = (trained is not None and trained.has_paragraphs) or memory or False
         """True if the translator was trained with several sentences per line, so that lines are not split.
 
         Otherwise, only texts that the memory contains are not split.

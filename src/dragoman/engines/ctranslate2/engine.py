@@ -255,7 +255,8 @@ class Workers:
         import ctranslate2
 
         self._process = os.getpid()
-        torch, threads = sys.modules.get("torch"), process_threads()
+        torch = sys.modules.get("torch")
+        threads = torch.get_num_threads() if torch else 0
         requested = _INSTRUCTIONS not in os.environ and has_avx512()
         try:
             if requested:
