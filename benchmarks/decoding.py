@@ -26,8 +26,8 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.corpus import read_corpus
 from dragoman.engines import EngineRequest, open_engine
+from dragoman.engines.choose import ComputeType
 from dragoman.engines.ctranslate2.convert import write_model
-from dragoman.engines.protocol import ComputeType
 from dragoman.engines.torch_engine import StepEngine
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import corpus_scores

@@ -24,9 +24,8 @@ from dragoman import TextTranslator
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.corpus import read_corpus
 from dragoman.engines import EngineRequest, open_engine
-from dragoman.engines.text_search import TextSearch
 from dragoman.evaluation.metrics import corpus_scores
-from dragoman.translator import Translator
+from dragoman.translator import TextSearch, Translator
 
 Spans = list[tuple[str, str]]
 """The kind and the text of each."""

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from dragoman.corpus.corpus import read_corpus
-from dragoman.doctor.input.text_warnings import TextChecker
-from dragoman.doctor.input.training_text import describe_text
+from dragoman.doctor.input import TextChecker, describe_text
 
 CORPORA = {
     "multi30k": "test_2016_flickr",

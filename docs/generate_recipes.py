@@ -18,7 +18,8 @@ from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.recipe import build_recipe
 from dragoman.settings import CorpusFile, FilePair, Recipe, Settings, WeightedCorpus
-from dragoman.settings.recipe_errors import Location, describe_schema, section_at
+from dragoman.settings.recipe import Location, section_at
+from dragoman.settings.recipe_errors import describe_schema
 from dragoman.settings.serving import Serving
 
 PREFACE = """\

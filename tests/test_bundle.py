@@ -25,11 +25,12 @@ from dragoman.evaluation.scoring import score
 from dragoman.model.build import build_model
 from dragoman.settings import Text
 from dragoman.system.files import sha256
-from dragoman.text.registry import train_tokenizers
+from dragoman.text.registry import load_tokenizers, train_tokenizers
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:
     from conftest import Command, FileLimit, SmallDisk
+    from dragoman.model.transformer import Transformer
 
 TEXTS = ["Ein Hund läuft.", "Zwei Frauen lesen ein Buch.", ""]
 Digests = Callable[[Path], dict[str, str]]
@@ -74,7 +75,7 @@ def test_loaded_bundle_equals_the_saved_one(translator: Translator, tmp_path: Pa
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 def test_each_parameter_is_saved_once_in_float32(dtype: torch.dtype, translator: Translator, tmp_path: Path) -> None:
     model = deepcopy(translator.bundle.model).to(dtype)
-    replace(translator.bundle, model=model).save(tmp_path / "copy")
+    replace(translator.bundle, weights=model).save(tmp_path / "copy")
     weights = load_file(tmp_path / "copy" / "model.safetensors")
     assert weights.keys() == dict(model.named_parameters()).keys()
     for name, parameter in model.named_parameters():
@@ -84,7 +85,7 @@ def test_each_parameter_is_saved_once_in_float32(dtype: torch.dtype, translator:
 
 def test_loading_imports_no_compiler(finished_run: Path) -> None:
     """torch imports its compiler for some operations on the device "meta", which takes longer than everything else."""
-    load = f"from dragoman.bundle import Bundle; Bundle.load({str(finished_run)!r})"
+    load = f"from dragoman.bundle import Bundle; Bundle.load({str(finished_run)!r}).model"
     command = [sys.executable, "-c", f"{load}; import sys; sys.exit('torch._dynamo' in sys.modules)"]
     assert subprocess.run(command).returncode == 0
 
@@ -145,20 +146,35 @@ def test_a_bundle_that_was_being_replaced_is_found(bundle: Path, translator: Tra
         assert torch.equal(weight, dict(loaded.model.named_parameters())[name])
 
 
+def doubled(translator: Translator) -> Transformer:
+    """The model of a translator with other weights."""
+    model = deepcopy(translator.bundle.model)
+    with torch.no_grad():
+        model.source_embedding.weight.mul_(2)
+    return model
+
+
+def test_the_model_of_a_replaced_bundle_is_not_mixed_with_its_other_files(bundle: Path, translator: Translator) -> None:
+    read, unread = Bundle.load(bundle), Bundle.load(bundle)
+    before = read.model
+    replace(translator.bundle, weights=doubled(translator)).save(bundle)
+    assert read.model is before
+    with pytest.raises(UserError, match="the bundle was replaced after it was loaded; load it again"):
+        _ = unread.model
+
+
 def test_a_bundle_that_is_replaced_while_it_is_read_is_the_new_one(
     bundle: Path, translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, new = dragoman.bundle._read_model, replace(translator.bundle, model=deepcopy(translator.bundle.model))
-    with torch.no_grad():
-        new.model.source_embedding.weight.mul_(2)
+    read, new = load_tokenizers, replace(translator.bundle, weights=doubled(translator))
 
-    def read_and_replace(*arguments: Any) -> Any:
-        model = read(*arguments)
+    def read_and_replace(directory: Path) -> Any:
+        tokenizers = read(directory)
         monkeypatch.undo()
         new.save(bundle)
-        return model
+        return tokenizers
 
-    monkeypatch.setattr(dragoman.bundle, "_read_model", read_and_replace)
+    monkeypatch.setattr(dragoman.bundle, "load_tokenizers", read_and_replace)
     loaded = Bundle.load(bundle)
     assert torch.equal(loaded.model.source_embedding.weight, new.model.source_embedding.weight)
     assert loaded.json_sha256 == sha256(bundle / "bundle.json")
@@ -286,7 +302,7 @@ def test_load_rejects_a_recipe_that_does_not_fit_the_weights(
     recipe = json.loads((bundle / "bundle.json").read_text())["recipe"]
     change_json(bundle, recipe=recipe | {"model": recipe["model"] | change})
     with pytest.raises(UserError) as error:
-        Bundle.load(bundle)
+        _ = Bundle.load(bundle).model
     assert f"{bundle}/{message}" in str(error.value)
 
 
@@ -311,13 +327,13 @@ def test_sizes_are_compared_with_the_weights_before_memory_is_allocated(
         devices.append(torch.get_default_device().type)
         return build_model(*arguments, **options)
 
-    monkeypatch.setattr("dragoman.bundle.build_model", recorded)
-    Bundle.load(bundle)
+    monkeypatch.setattr("dragoman.model.build.build_model", recorded)
+    _ = Bundle.load(bundle).model
     assert devices == ["meta", "cpu"], "a good bundle is compared, then built"
     recipe = json.loads((bundle / "bundle.json").read_text())["recipe"]
     change_json(bundle, recipe=recipe | {"model": recipe["model"] | change})
     with pytest.raises(UserError, match=r"model\.safetensors: "):
-        Bundle.load(bundle)
+        _ = Bundle.load(bundle).model
     assert set(devices[2:]) <= {"meta"}
 
 
@@ -330,7 +346,7 @@ def test_load_rejects_tokenizers_that_do_not_fit_the_weights(bundle: Path) -> No
         (bundle / name).write_text(json.dumps(other.to_json()))
         update_digests(bundle)
         with pytest.raises(UserError) as error:
-            Bundle.load(bundle)
+            _ = Bundle.load(bundle).model
         assert str(bundle) in str(error.value)
         assert message in str(error.value)
 
@@ -340,7 +356,7 @@ def test_load_rejects_weights_with_other_names(bundle: Path) -> None:
     save_file({f"model.{name}": weight for name, weight in weights.items()}, bundle / "model.safetensors")
     update_digests(bundle)
     with pytest.raises(UserError, match=r"model\.safetensors: its weights do not fit the recipe"):
-        Bundle.load(bundle)
+        _ = Bundle.load(bundle).model
 
 
 def test_load_of_an_unfinished_run_explains_how_to_finish_it(finished_run: Path, tmp_path: Path) -> None:
@@ -388,7 +404,7 @@ def test_load_rejects_invalid_values(
     about["sha256"]["model.safetensors"] = sha256(bundle / "model.safetensors")
     (bundle / "bundle.json").write_text(json.dumps(about), encoding="utf-8")
     with pytest.raises(UserError, match=f"{name} .*{message}"):
-        Bundle.load(bundle)
+        _ = Bundle.load(bundle).model
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -15,7 +15,7 @@ from conftest import TINY, Command
 if TYPE_CHECKING:
     from dragoman.bundle import Bundle
     from dragoman.engines import Engine
-    from dragoman.engines.protocol import ComputeType
+    from dragoman.engines.choose import ComputeType
     from dragoman.search.hypothesis import Hypothesis
     from dragoman.translator import Translator
 
@@ -112,7 +112,7 @@ def translator(path: Path, engine: str = "torch", **settings: Any) -> Translator
 
 @pytest.mark.slow
 def test_a_model_learns_to_copy_what_it_has_not_seen(run: Path, bundle: Bundle) -> None:
-    from dragoman.engines.text_search import TextSearch
+    from dragoman.translator import TextSearch
 
     made = translator(run)
     found = [str(each) for each in made.stream(source for source, _ in UNSEEN)]
@@ -207,9 +207,8 @@ def test_missing_and_unknown_tokens_are_reported(bundle: Bundle) -> None:
             self, sources: Any, prefixes: Any = None, trace: Any = None, copies: Any = None
         ) -> list[list[Hypothesis]]:
             from dragoman.search.hypothesis import Hypothesis
-            from dragoman.text.masked_text import encode_masked
 
-            ids = encode_masked(bundle.target, self.texts)
+            ids = bundle.target.encode_masked(self.texts)
             return [[Hypothesis(each, [-1.0] * (len(each) + 1), -1.0) for each in ids] for _ in sources]
 
         def score(self, sources: Any, targets: Any) -> Any:
@@ -281,12 +280,11 @@ def test_bundles_without_the_setting_are_read(finished_run: Path, tmp_path: Path
     import shutil
 
     import dragoman
-    from dragoman.text.masked_text import masking_of
 
     shutil.copytree(finished_run / "bundle", tmp_path / "old")
     about = json.loads((tmp_path / "old" / "bundle.json").read_text("utf-8"))
     assert about["recipe"]["text"].pop("placeholders") is False
     (tmp_path / "old" / "bundle.json").write_text(json.dumps(about), "utf-8")
     old, new = dragoman.load(tmp_path / "old", device="cpu"), dragoman.load(finished_run, device="cpu")
-    assert masking_of(old.bundle.source) is None
+    assert old.bundle.source.masking is None
     assert old("Ein Hund läuft: 100 %s.") == new("Ein Hund läuft: 100 %s.")

@@ -149,7 +149,7 @@ def test_all_that_needs_the_model_runs_on_the_device(bundle: Bundle, corpus: Pat
 
 
 def test_ensembles_run_on_the_device(bundle: Bundle) -> None:
-    other = replace(bundle, model=deepcopy(bundle.model))
+    other = replace(bundle, weights=deepcopy(bundle.model))
     expected = Translator(bundle, {"beam_size": 2}, "cpu", [other])
     pairs = [(text, "A dog runs.") for text in TEXTS]
     scores, texts = [each.score for each in score(expected, pairs)], [each.text for each in expected(TEXTS)]

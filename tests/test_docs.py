@@ -26,7 +26,7 @@ from dragoman.errors import UserError
 from dragoman.recipe import build_recipe, builtin_recipes, load_recipe
 from dragoman.serving.config import load_serving
 from dragoman.settings import Recipe
-from dragoman.settings.recipe_errors import field_at
+from dragoman.settings.recipe import field_at
 from dragoman.settings.serving import Serving
 
 ROOT = Path(__file__).parents[1]

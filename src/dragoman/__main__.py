@@ -6,10 +6,10 @@ import sys
 def main() -> None:
     """Run the command line; see `dragoman.cli.main`."""
     try:
-        from dragoman import cli  # takes a moment, in which Ctrl-C may be pressed
+        from dragoman.cli import main as run  # takes a moment, in which Ctrl-C may be pressed
     except KeyboardInterrupt:
         sys.exit(130)
-    cli.main()
+    run()
 
 
 if __name__ == "__main__":

@@ -6,17 +6,16 @@ import hashlib
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import torch
 from pydantic import BaseModel, ValidationError
-from torch import Tensor
 
+from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, shortened
-from dragoman.model.build import build_model
-from dragoman.model.transformer import Transformer, parameter_counts
+from dragoman.languages.codes import find_language, primary_language, same_language
 from dragoman.recipe import build_recipe
 from dragoman.settings import Model, Recipe
 from dragoman.settings.deleted import remove_deleted
@@ -24,10 +23,13 @@ from dragoman.system.files import atomic_directory, is_unused, parse_json, read_
 from dragoman.system.leftovers import restore_replaced
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.system.tensors import check_header, open_tensors, read_parameters, write_tensors
-from dragoman.system.uninitialized import WithoutInitialWeights
 from dragoman.system.version import __version__
+from dragoman.text.multilingual import MultilingualTokenizer
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from dragoman.model.transformer import Transformer
 
 ABOUT = "bundle.json"
 FORMAT = "dragoman-bundle"
@@ -41,18 +43,64 @@ TABLES = ("scores", "training_text", "alignment", "confidence")
 """Keys of bundle.json that are fields of a bundle; bundles of older versions lack some."""
 
 
+class AttentionRows(NamedTuple):
+    """Which rows of the cross-attention show what a token of the translation translates.
+
+    Attributes:
+        layer: The layer of the decoder, from 0.
+        shifted: Whether a token attends with the row in which it is the input of the decoder, instead of the one that
+            predicts it. In deep models the former is better (Chen et al. 2020, "Accurate word alignment induction from
+            neural machine translation", section 3).
+    """
+
+    layer: int
+    shifted: bool
+
+
+class StoredModel:
+    """The model of a bundle on disk, which is read when it is first needed: CTranslate2 translates without it.
+
+    Args:
+        directory: The bundle.
+        recipe: Its recipe.
+        sizes: Sizes of the vocabularies of source and target, and the id of padding in the source.
+        stored: The content of its bundle.json, which has the checksum of the weights.
+    """
+
+    def __init__(self, directory: Path, recipe: Recipe, sizes: tuple[int, int, int], stored: bytes) -> None:
+        self._directory, self._recipe, self._sizes, self._stored = directory, recipe, sizes, stored
+
+    @cached_property
+    def model(self) -> Transformer:
+        """The model in evaluation mode.
+
+        Raises:
+            UserError: The weights do not fit the recipe, or are not finite, or the bundle was replaced.
+        """
+        try:
+            model = _read_model(self._directory / WEIGHTS, self._recipe.model, self._sizes)
+        except UserError:
+            if _read_stored(self._directory) == self._stored:
+                raise
+        else:
+            if _read_stored(self._directory) == self._stored:
+                return model
+        raise UserError(f"{self._directory}: the bundle was replaced after it was loaded; load it again")
+
+
 @dataclass(frozen=True)
 class Bundle:
     """A trained model with its recipe and tokenizers; `scores` are the test scores of its training run.
 
-    `training_text` describes the training text, see `dragoman.doctor.input.training_text`; `alignment` names attention
-    that aligns words, see `dragoman.explanation.alignment.AttentionRows`; and `confidence` has the numbers of
+    `weights` are the model, which a bundle on disk reads when it is first needed.
+    `training_text` describes the training text, see `dragoman.doctor.input`; `alignment` names the
+    `AttentionRows` that align words; and `confidence` has the numbers of
     `dragoman.evaluation.confidence.Confidence`. All three are empty in imported bundles and in those of older versions.
     Messages name `origin`. `json_sha256` is that of bundle.json; see `bundle_digest`, too.
     """
 
     recipe: Recipe
-    model: Transformer
+    weights: Transformer | StoredModel
     source: Tokenizer
     target: Tokenizer
     scores: dict[str, Any] = field(default_factory=dict)
@@ -62,6 +110,15 @@ class Bundle:
     origin: str = ABOUT
     json_sha256: str = ""
     digest: str = ""
+
+    @property
+    def model(self) -> Transformer:
+        """The model.
+
+        Raises:
+            UserError: It has to be read, see `StoredModel.model`, and cannot be.
+        """
+        return self.weights.model if isinstance(self.weights, StoredModel) else self.weights
 
     def table(self, name: str, kind: type[Table]) -> Table | None:
         """What training stored in bundle.json; None in imported bundles and in those of older versions.
@@ -80,6 +137,19 @@ class Bundle:
             place = ".".join(map(str, (name, *error.errors()[0]["loc"])))
             raise UserError(f"{self.origin}: damaged ({shortened(place)})") from None
 
+    def attention_rows(self) -> AttentionRows:
+        """The attention that was chosen at the end of training; in other bundles the last layer's.
+
+        Raises:
+            UserError: The bundle is damaged.
+        """
+        layers = self.recipe.model.decoder_layers
+        stored = self.alignment or {"layer": layers - 1, "shifted": False}
+        layer, shifted = stored.get("layer"), stored.get("shifted")
+        if not (isinstance(layer, int) and 0 <= layer < layers and isinstance(shifted, bool)):
+            raise UserError(f"{self.origin}: damaged (alignment)")
+        return AttentionRows(layer, shifted)
+
     def save(self, path: Path) -> None:
         """Write the bundle completely or not at all; an existing bundle is replaced, also if files are missing.
 
@@ -88,8 +158,10 @@ class Bundle:
         """
         if not is_unused(path) and not _is_bundle(path):
             raise UserError(f"{path}: is not a bundle; move or delete it, or choose another directory")
+        # every parameter once, in float32; a shared parameter has its first name
+        weights = {name: each.detach().float().contiguous() for name, each in self.model.named_parameters()}
         with atomic_directory(path) as directory:
-            write_tensors(directory / WEIGHTS, _unshared(self.model))
+            write_tensors(directory / WEIGHTS, weights)
             save_tokenizers(directory, self.source, self.target)
             (directory / "README.md").write_text(self._card(), encoding="utf-8")
             about = {
@@ -135,10 +207,9 @@ class Bundle:
         if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
             raise UserError(f"{directory}: model.tie = 'all', but the vocabularies of the tokenizers differ in size")
         sizes = len(source.vocabulary), len(target.vocabulary)
-        model = _read_model(directory / WEIGHTS, recipe.model, (*sizes, source.vocabulary.pad))
         return cls(
             recipe,
-            model.eval(),
+            StoredModel(directory, recipe, (*sizes, source.vocabulary.pad), stored),
             source,
             target,
             **{key: about[key] for key in TABLES},
@@ -148,6 +219,8 @@ class Bundle:
         )
 
     def _card(self) -> str:
+        from dragoman.model.transformer import parameter_counts
+
         data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
         vocabularies = describe_vocabularies(self.source, self.target, self.recipe.text.joint)
         reports = [(name, each) for name, each in self.scores.items() if isinstance(each, dict) and "chrf" in each]
@@ -169,8 +242,9 @@ def find_bundle(path: str | Path) -> Path:
         raise UserError(f"{path!r}: must be the path of a bundle or of a run directory")
     path = Path(path)
     for directory in (path, path / "bundle"):
-        with suppress(OSError):  # a bundle in a directory that cannot be written to
-            restore_replaced(directory)
+        if not os.path.exists(directory):
+            with suppress(OSError):  # a bundle in a directory that cannot be written to
+                restore_replaced(directory)
         if os.path.isfile(directory / ABOUT):  # the method of Path raises OSError for names that are too long
             return directory
     raise explain_no_bundle(path)
@@ -253,14 +327,14 @@ def _check_files(directory: Path, expected: dict[str, str]) -> None:
             raise UserError(f"{path}: damaged (its SHA-256 differs from the one in bundle.json); copy the bundle again")
 
 
-def _unshared(model: Transformer) -> dict[str, Tensor]:
-    """Every parameter once, in float32; a shared parameter has its first name."""
-    return {name: parameter.detach().float().contiguous() for name, parameter in model.named_parameters()}
-
-
 def _read_model(path: Path, settings: Model, sizes: tuple[int, int, int]) -> Transformer:
     """The model with the weights in a file, whose header is checked before any memory is allocated for the model."""
-    with open_tensors(path) as file:
+    import torch
+
+    from dragoman.model.build import build_model
+    from dragoman.system.uninitialized import WithoutInitialWeights
+
+    with open_tensors(path, "pt") as file:
         # a model has more tensors than layers; thousands of layers are not even built without weights
         if settings.encoder_layers + settings.decoder_layers > len(file.keys()):
             raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
@@ -269,4 +343,82 @@ def _read_model(path: Path, settings: Model, sizes: tuple[int, int, int]) -> Tra
         with WithoutInitialWeights():
             model = build_model(settings, *sizes, seed=0)
         read_parameters(path, file, dict(model.named_parameters()))
-    return model
+    return model.eval()
+
+
+UNKNOWN_LANGUAGE = "und"  # of imported models that do not state it
+
+
+def same_languages(languages: Languages, others: Languages) -> bool:
+    """Whether source and target are the same, apart from regions, as far as they are known."""
+    pairs = zip(languages, others, strict=True)
+    return all(UNKNOWN_LANGUAGE in pair or same_language(*pair) for pair in pairs)
+
+
+def describe_direction(languages: Languages) -> str:
+    """Languages without regions: ``pt-en`` for ``pt-BR`` and ``en``."""
+    return "-".join(map(primary_language, languages))
+
+
+def languages_of(bundle: Bundle) -> list[str]:
+    """The codes of the languages that a bundle translates from and into; none if it has one direction."""
+    return list(bundle.target.tokens) if isinstance(bundle.target, MultilingualTokenizer) else []
+
+
+def translates(bundle: Bundle, languages: Languages) -> bool:
+    """Whether a bundle translates from the first language into the second, as far as its languages are known."""
+    if not languages_of(bundle):
+        return same_languages(languages, bundle.recipe.data.languages)
+    try:
+        choose_direction(bundle, *languages)
+    except UserError:
+        return False
+    return True
+
+
+def choose_direction(bundle: Bundle, source: str | None, target: str | None) -> Bundle:
+    """The bundle with the same model for another direction.
+
+    Args:
+        bundle: The translator.
+        source: The language to translate from; None for that of the bundle.
+        target: The language to translate into; None for that of the bundle.
+
+    Raises:
+        UserError: The bundle does not have one of the languages.
+    """
+    data = bundle.recipe.data
+    codes = {
+        f"{side}_language": present if wanted is None else _find(bundle, side, wanted, present)
+        for side, wanted, present in (
+            ("source", source, data.source_language),
+            ("target", target, data.target_language),
+        )
+    }
+    if not (isinstance(bundle.source, MultilingualTokenizer) and isinstance(bundle.target, MultilingualTokenizer)):
+        return bundle
+    recipe = bundle.recipe.model_copy(update={"data": data.model_copy(update=codes)})
+    source_tokenizer = bundle.source.with_language(codes["source_language"])
+    changed = replace(
+        bundle,
+        recipe=recipe,
+        source=source_tokenizer,
+        target=bundle.target.with_language(codes["target_language"]),
+    )
+    if recipe.data == data:
+        return changed
+    return replace(changed, training_text={}, confidence={})  # which are about the direction of the training text
+
+
+def _find(bundle: Bundle, side: str, wanted: str, present: str) -> str:
+    """The code of a language of the bundle, given that or another code, or the spelling of its token."""
+    languages = languages_of(bundle) or [present]
+    if found := find_language(wanted, tuple(languages)):
+        return found
+    tokens = bundle.target.tokens if isinstance(bundle.target, MultilingualTokenizer) else {}
+    if wanted in tokens.values():
+        return next(code for code, token in tokens.items() if token == wanted)
+    names = ", ".join(languages)
+    if len(languages) == 1:
+        raise UserError(f"{bundle.recipe.name}: the {side} language is {names}, not {wanted}")
+    raise UserError(f"{bundle.recipe.name}: no {side} language {wanted}; choose one of {names}")

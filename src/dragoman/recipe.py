@@ -20,7 +20,8 @@ from pydantic.fields import FieldInfo
 from dragoman.errors import UserError, nearest, shortened
 from dragoman.settings import Recipe
 from dragoman.settings.deleted import remove_deleted
-from dragoman.settings.recipe_errors import field_at, find_problems, section_at
+from dragoman.settings.recipe import field_at, section_at
+from dragoman.settings.recipe_errors import find_problems
 from dragoman.system.files import write_text
 
 __all__ = ["Recipe", "build_recipe", "builtin_recipes", "load_recipe", "save_recipe"]
@@ -79,8 +80,10 @@ def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), ori
     """
     _require_plain_data(document, origin)
     data = deepcopy(dict(document))
-    problems = _apply_overrides(data, overrides)
-    _require_plain_data(data, origin)
+    problems: list[str] = []
+    if overrides:
+        problems += _apply_overrides(data, overrides)
+        _require_plain_data(data, origin)
     problems += remove_deleted(data)
     # A missing section counts as empty, so that each missing key is reported.
     data = {name: {} for name in Recipe.model_fields if section_at((name,))} | data
@@ -135,19 +138,22 @@ def _require_plain_data(document: Mapping[str, Any], origin: str) -> None:
     waiting: list[tuple[Any, tuple[Any, ...]]] = [(document, ())]
     while waiting:
         value, place = waiting.pop()
-        where = ": ".join(part for part in (origin, ".".join(shortened(str(step)) for step in place)) if part)
+        problem = None
         if len(place) > _MAX_DEPTH:
-            raise UserError(f"{where}: nested too deeply")
-        if isinstance(value, Mapping):
+            problem = "nested too deeply"
+        elif isinstance(value, Mapping):
             if wrong := [key for key in value if not isinstance(key, str) or _SURROGATE.search(key)]:
-                raise UserError(f"{where}: the key {shortened(ascii(wrong[0]))} is not valid Unicode text")
+                problem = f"the key {shortened(ascii(wrong[0]))} is not valid Unicode text"
             waiting += [(part, (*place, key)) for key, part in value.items()]
         elif isinstance(value, list | tuple):
             waiting += [(part, (*place, index)) for index, part in enumerate(value)]
         elif isinstance(value, str) and _SURROGATE.search(value):
-            raise UserError(f"{where}: {shortened(ascii(value))} is not valid Unicode text")
+            problem = f"{shortened(ascii(value))} is not valid Unicode text"
         elif isinstance(value, int) and value.bit_length() > _MAX_BITS:
-            raise UserError(f"{where}: the number is too large")
+            problem = "the number is too large"
+        if problem:
+            where = ": ".join(part for part in (origin, ".".join(shortened(str(step)) for step in place)) if part)
+            raise UserError(f"{where}: {problem}")
 
 
 def _apply_overrides(data: dict[str, Any], overrides: Sequence[str]) -> list[str]:

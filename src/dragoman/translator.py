@@ -1,32 +1,38 @@
-"""Translate texts with a bundle."""
+"""Translate texts with a bundle: from texts to ids, through an engine, and back to translations.
+
+`Translator` is what users call, and `load` opens it. `TextSearch` is its way from texts to translations, for what
+needs more than a translation: terms, prefixes, scores.
+"""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import repeat, zip_longest
 from pathlib import Path
-from typing import Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
-from dragoman.bundle import Bundle, find_bundle
-from dragoman.corpus.memory import TranslationMemory
-from dragoman.engines import Engine, EngineRequest, open_engine
-from dragoman.engines.choose import Announce
-from dragoman.engines.direction import choose_direction
-from dragoman.engines.fuzzy_memory import FuzzyMemory, reads_matches
-from dragoman.engines.protocol import ComputeType
-from dragoman.engines.text_search import TextSearch
-from dragoman.errors import UserError, counted
-from dragoman.explanation.attention_map import AttentionMap
-from dragoman.explanation.explain import Explanation, explain
-from dragoman.explanation.tokens import label_spans
+from dragoman.bundle import Bundle, choose_direction, find_bundle
+from dragoman.engines.choose import Announce, ComputeType, Copies, Engine, EngineRequest, Ids, open_engine
+from dragoman.errors import UserError, counted, shortened
 from dragoman.recipe import build_recipe
-from dragoman.search.hypothesis import BeamTrace
+from dragoman.search.hypothesis import BeamTrace, Hypothesis, length_penalty
 from dragoman.settings import Decoding
-from dragoman.system.device import choose_device
+from dragoman.system.device import find_device
 from dragoman.system.resumable import grouped
+from dragoman.text.glossary import FoundTerm
+from dragoman.text.masking import Mask
+from dragoman.text.match import NO_MATCH, Match
+from dragoman.text.term_marks import MarkedTerm, mark_terms
 from dragoman.text.translation import Translation
+
+if TYPE_CHECKING:
+    from dragoman.corpus.memory import TranslationMemory
+    from dragoman.engines.fuzzy_memory import FuzzyMemory
+    from dragoman.explanation.attention_map import AttentionMap
+    from dragoman.explanation.explain import Explanation
 
 __all__ = ["Translation", "Translator", "load"]
 
@@ -63,8 +69,8 @@ class Translator:
         engine: Engine | None = None,
     ) -> None:
         self.bundle = bundle
-        self.decoding = choose_decoding(bundle, decoding)
-        self.device = choose_device(device)
+        self.decoding = decoding if isinstance(decoding, Decoding) else choose_decoding(bundle, decoding)
+        self.device = find_device(device)
         self.engine = engine or open_engine(EngineRequest(bundle, self.decoding, self.device, ensemble=ensemble))
         self.text_search = TextSearch(bundle, self.engine, self.decoding)
 
@@ -93,6 +99,8 @@ class Translator:
 
     def with_memory(self, memory: TranslationMemory) -> Translator:
         """The same translator, which reads similar segments of a translation memory, if its model was trained so."""
+        from dragoman.engines.fuzzy_memory import FuzzyMemory, reads_matches
+
         changed = Translator(self.bundle, self.decoding, str(self.device), engine=self.engine)
         if reads_matches(self.bundle):
             fuzzy = FuzzyMemory(memory, self.bundle, self.engine.max_length)
@@ -142,7 +150,7 @@ class Translator:
     @property
     def bundle_on_device(self) -> Bundle:
         """The bundle with the engine's model, which is on the engine's device, for what needs more than a search."""
-        return replace(self.bundle, model=self.engine.model)
+        return replace(self.bundle, weights=self.engine.model)
 
     @property
     def source_limit(self) -> int:
@@ -171,10 +179,7 @@ class Translator:
     def _stream(self, texts: Iterable[str], prefixes: Iterable[str] | None, window: int) -> Iterator[Translation]:
         for group in grouped(pair_with_prefixes(texts, prefixes), window):
             given = [prefix for _, prefix in group]
-            sources = self.text_search.encode([text for text, _ in group], given)
-            prefix_ids = self.text_search.encode_prefixes(sources, given)
-            found = self.text_search.search(sources, prefix_ids)
-            yield from map(self.text_search.translation, sources, found)
+            yield from self.text_search.translate([text for text, _ in group], given)
 
     def attention(self, text: str) -> AttentionMap:
         """What the model attends to, in every layer and head, while it translates a text.
@@ -190,6 +195,9 @@ class Translator:
         Raises:
             UserError: The text contains nothing to translate.
         """
+        from dragoman.explanation.explain import explain
+        from dragoman.explanation.tokens import label_spans
+
         if not isinstance(text, str):
             raise UserError(f"cannot translate {text!r}: pass one string")
         (source,) = self.text_search.encode([text])
@@ -284,5 +292,216 @@ def load(
     directory = find_bundle(path)
     bundle = choose_direction(Bundle.load(directory), source_language, target_language)
     chosen = choose_decoding(bundle, decoding, settings)
-    request = EngineRequest(bundle, chosen, choose_device(device), directory, compute_type, token_scores)
+    request = EngineRequest(bundle, chosen, find_device(device), directory, compute_type, token_scores)
     return Translator.open(request, engine)
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A text to translate: its mask, its ids within the model's limit, and whether it is longer than that.
+
+    `context` is what the model reads after the text, because of a `match` in a translation memory.
+    """
+
+    mask: Mask
+    ids: list[int]
+    truncated: bool
+    context: list[int] = field(default_factory=list)
+    match: Match = NO_MATCH
+
+    @property
+    def with_context(self) -> list[int]:
+        """All that the model reads."""
+        return [*self.ids, *self.context]
+
+
+@dataclass(frozen=True)
+class TextSearch:
+    """Translates texts by an engine, which sees only ids.
+
+    Spans that the bundle masks, such as placeholders, are replaced by reserved tokens before the search and restored
+    after it. Hypotheses that contain each of them as often as the source are preferred. If there is none, the text is
+    translated again by a search that allows no others.
+
+    The model also reads the best match in `memory`, if there is one.
+    """
+
+    bundle: Bundle
+    engine: Engine
+    decoding: Decoding
+    memory: FuzzyMemory | None = None
+
+    def translate(self, texts: Sequence[str], prefixes: Sequence[str] | None = None) -> list[Translation]:
+        """The translation of each text; a translation begins with its prefix.
+
+        Raises:
+            UserError: A prefix is longer than a translation may be, or probabilities are not finite.
+        """
+        sources = self.encode(texts, prefixes)
+        forced = self.encode_prefixes(sources, prefixes) if prefixes and any(prefixes) else None
+        return list(map(self.translation, sources, self.search(sources, forced)))
+
+    def encode(self, texts: Sequence[str], prefixes: Sequence[str] | None = None) -> list[SourceText]:
+        """The ids of texts; translations that begin with a prefix will keep its spaces."""
+        limit, masks = self.engine.max_length - 1, self.bundle.source.mask(texts)
+        if prefixes and any(prefixes):
+            masks = [replace(mask, keeps_spaces=bool(each)) for mask, each in zip(masks, prefixes, strict=True)]
+        encoded = self.bundle.source.encode_masked([mask.text for mask in masks])
+        found = [self.memory.find(ids) if self.memory else ([], NO_MATCH) for ids in encoded]
+        return [
+            SourceText(mask, ids[:limit], len(ids) > limit, *match)
+            for mask, ids, match in zip(masks, encoded, found, strict=True)
+        ]
+
+    def count_tokens(self, text: str) -> int:
+        """The number of source tokens of a text, with eos; without a match of a translation memory."""
+        (mask,) = self.bundle.source.mask([text])
+        (ids,) = self.bundle.source.encode_masked([mask.text])
+        return len(ids) + 1
+
+    def encode_with_terms(self, texts: Sequence[str], terms: Sequence[Sequence[FoundTerm]]) -> list[SourceText]:
+        """The same with terms marked; without those that are a part of a span, and those of texts that are too long."""
+        sources = self.encode(texts)
+        marked = [_mark(source.mask, found) for source, found in zip(sources, terms, strict=True)]
+        return [
+            replace(source, ids=ids) if len(ids) + len(source.context) < self.engine.max_length else source
+            for source, ids in zip(sources, self.bundle.source.encode_masked(marked), strict=True)
+        ]
+
+    def encode_targets(self, sources: Sequence[SourceText], targets: Sequence[str]) -> list[list[int]]:
+        """The ids of translations, of any length, with the reserved tokens of their sources.
+
+        An empty translation begins with the token of its language, too.
+        """
+        if self.bundle.target.masking:
+            targets = [source.mask.apply(target) for source, target in zip(sources, targets, strict=True)]
+        return [ids or list(self.bundle.target.language_ids) for ids in self.bundle.target.encode_masked(targets)]
+
+    def encode_prefixes(self, sources: Sequence[SourceText], prefixes: Sequence[str]) -> list[list[int]]:
+        """The ids of the beginnings of translations, with the reserved tokens of their sources.
+
+        Raises:
+            UserError: A prefix is longer than a translation may be.
+        """
+        encoded, limit = self.encode_targets(sources, prefixes), self.engine.max_length - 1
+        for prefix, tokens in zip(prefixes, encoded, strict=True):
+            if len(tokens) > limit:
+                raise UserError(
+                    f"the prefix {shortened(prefix)!r} has {len(tokens):,} tokens; a translation has at most {limit:,}"
+                )
+        return encoded
+
+    def score(self, sources: Sequence[SourceText], targets: Sequence[str]) -> list[float]:
+        """The log-probability of each translation, given its source, in nats, eos included.
+
+        Tokens beyond the limit of the model are ignored.
+        """
+        limit, ids = self.engine.max_length - 1, [source.with_context for source in sources]
+        encoded = [each[:limit] for each in self.encode_targets(sources, targets)]
+        return [math.fsum(each.log_probabilities) for each in self.engine.score(ids, encoded)]
+
+    def search(
+        self, sources: Sequence[SourceText], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each text, best first; none for a text without tokens.
+
+        Args:
+            sources: The texts.
+            prefixes: What `encode_prefixes` returns for each; by default that of an empty prefix.
+            trace: Records the beam search.
+
+        Raises:
+            UserError: The model computes probabilities that are not finite.
+        """
+        nonempty = [index for index, source in enumerate(sources) if source.ids]
+        found: list[list[Hypothesis]] = [[] for _ in sources]
+        prefixes = prefixes or [self.bundle.target.language_ids] * len(sources)
+
+        def translate(indices: list[int], copies: list[Copies] | None = None) -> None:
+            ids = [sources[index].with_context for index in indices]
+            forced = [prefixes[index] for index in indices] if any(prefixes) else None
+            for index, hypotheses in zip(indices, self.engine.translate(ids, forced, trace, copies), strict=True):
+                found[index] = self.require_probabilities(hypotheses)
+
+        translate(nonempty)
+        if self.bundle.source.masking:
+            faulty = [i for i in nonempty if all(self._problems(sources[i], each) for each in found[i])]
+            if faulty and trace is not None:
+                trace.steps.clear()
+            if faulty:
+                translate(faulty, [self._copies(sources[index]) for index in faulty])
+        if self.bundle.source.masking or self.decoding.mbr_samples:
+            return [self._rank(source, hypotheses) for source, hypotheses in zip(sources, found, strict=True)]
+        return [hypotheses[: self.decoding.n_best] for hypotheses in found]
+
+    def require_probabilities(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """The hypotheses; a search in which all probabilities are NaN finds none, or one with the score NaN.
+
+        Raises:
+            UserError: There is none, or its score is NaN.
+        """
+        if not hypotheses or any(math.isnan(each.score) for each in hypotheses):
+            raise UserError(
+                f"{self.bundle.origin}: the probabilities of translations are not finite, because the weights are too "
+                "large or damaged; copy the bundle again, or train it with a lower training.learning_rate"
+            )
+        return hypotheses
+
+    def translation(self, source: SourceText, hypotheses: Sequence[Hypothesis]) -> Translation:
+        """The first hypothesis with the others as alternatives."""
+        if not hypotheses:
+            return Translation("")
+        first, *others = (self._translation(source, hypothesis) for hypothesis in hypotheses)
+        return replace(first, alternatives=others) if others else first  # `replace` takes as long as all before it
+
+    def _translation(self, source: SourceText, hypothesis: Hypothesis) -> Translation:
+        tokens = [self.bundle.target.vocabulary.tokens[token] for token in hypothesis.tokens]
+        masked = self.bundle.target.masking is not None
+        return Translation(
+            text=self.bundle.target.restore(hypothesis.tokens, source.mask),
+            tokens=[source.mask.label(token) for token in tokens] if masked else tokens,
+            log_probabilities=hypothesis.log_probabilities,
+            log_probability=hypothesis.score * length_penalty(len(tokens) + 1, self.decoding.length_penalty),
+            score=hypothesis.score,
+            truncated=source.truncated,
+            problems=self._problems(source, hypothesis) if self.bundle.source.masking else [],
+            match=source.match,
+        )
+
+    def _problems(self, source: SourceText, hypothesis: Hypothesis) -> list[str]:
+        if self.bundle.source.masking is None:
+            return []
+        ours, theirs = self.bundle.source.vocabulary.tokens, self.bundle.target.vocabulary.tokens
+        ids = self.bundle.source.text_ids(source.ids)
+        return source.mask.problems((ours[each] for each in ids), (theirs[each] for each in hypothesis.tokens))
+
+    def _copies(self, source: SourceText) -> Copies:
+        """The reserved tokens of a text: ids in the target vocabulary with their counts."""
+        ours, theirs = self.bundle.source.reserved_ids, self.bundle.target.reserved_ids
+        ids = self.bundle.source.text_ids(source.ids)
+        return {target: ids.count(index) for index, target in zip(ours, theirs, strict=True)}
+
+    def _rank(self, source: SourceText, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """The hypotheses to return, those without problems first; by their risk, for minimum Bayes risk decoding."""
+        if self.decoding.mbr_samples:
+            from dragoman.search.decode import by_expected_chrf
+
+            faultless = [each for each in hypotheses if not self._problems(source, each)] or hypotheses
+            texts = [self.bundle.target.restore(each.tokens, source.mask) for each in faultless]
+            ranked = [faultless[index] for index, _ in by_expected_chrf(texts)]
+        else:
+            ranked = sorted(hypotheses, key=lambda each: bool(self._problems(source, each)))
+        return ranked[: self.decoding.n_best]
+
+
+def _mark(mask: Mask, found: Sequence[FoundTerm]) -> str:
+    """A masked text with terms marked; their translations are masked, too."""
+    places = {start: place for place, start in enumerate(mask.starts())}
+    return mark_terms(
+        mask.text,
+        [
+            MarkedTerm(places[start], places[end], mask.apply(term.target))
+            for start, end, term in found
+            if start in places and end in places
+        ],
+    )

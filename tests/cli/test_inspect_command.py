@@ -44,7 +44,7 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_translated(
     def translate(*_: object) -> None:
         raise AssertionError("translates")
 
-    monkeypatch.setattr("dragoman.engines.text_search.TextSearch.search", translate)
+    monkeypatch.setattr("dragoman.translator.TextSearch.search", translate)
     files = ("--source", corpus / "test.de", "--reference", corpus / "test.en")
     arguments = (finished_run, "Ein Hund läuft.") if name == "inspect" else (finished_run, finished_run, *files)
     outcome = command(name, *arguments, "--output", tmp_path / "none" / "page.html")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dragoman.cli.translate_text import GROUP, OutputLine, _finished_lines
+from dragoman.cli.translate import GROUP, OutputLine, ProblemCounts, _finished_lines
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def test_an_input_that_changes_while_it_is_translated_is_refused(
         source.write_text("Eine Frau liest.\nEin Hund läuft.\nEin Kind spielt.\n", "utf-8")
 
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.cli.translate_text.ProblemCounts.add", change)
+        patch.setattr(ProblemCounts, "add", change)
         outcome = command("translate", finished_run, *FAST, "--input", source, "--output", output)
     assert (outcome.code, "in.de: changed while it was translated" in outcome.error) == (2, True)
     assert {path.name for path in tmp_path.iterdir()} == {source.name}

@@ -13,7 +13,7 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.cli.output import to_json, to_line
-from dragoman.cli.translate_text import ProblemCounts, with_doubt
+from dragoman.cli.translate import ProblemCounts, with_doubt
 from dragoman.documents.translate import TextTranslator
 from dragoman.translator import Translation, Translator, load
 

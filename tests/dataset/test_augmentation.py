@@ -12,7 +12,6 @@ from preparation import prepare_dataset, treat_as_large
 from dragoman.dataset.aligned_terms import TermAligner
 from dragoman.dataset.augmentation import KINDS, WRONG_TERMS, PairAugmenter
 from dragoman.dataset.prepare import Dataset
-from dragoman.text.masked_text import text_ids
 from dragoman.text.term_marks import TERM_MARKS
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def test_each_setting_changes_its_share(kind: str, data: Dataset, make_recipe: R
         if kind in ("typos", "terms"):
             assert [target for _, target in after] == [target for _, target in before]
         if kind == "terms":
-            sources = [text_ids(data.source, source) for source, _ in after]
+            sources = [data.source.text_ids(source) for source, _ in after]
             assert [data.source.decode(source) for source in sources] == [data.source.decode(one) for one, _ in before]
         if kind == "fuzzy_matches":
             assert all(new == old or new[1] == old[1] for new, old in zip(after, before, strict=True))

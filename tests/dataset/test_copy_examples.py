@@ -20,7 +20,6 @@ from dragoman.recipe import build_recipe
 from dragoman.settings import Data
 from dragoman.system.progress import no_update
 from dragoman.system.resumable import grouped, run_blocks
-from dragoman.text.masked_text import masking_of
 from dragoman.text.masking import ALL_RESERVED, KINDS, Masking
 
 CAPTIONS = [Pair(*texts) for texts in islice(captions("train"), 3000)]
@@ -82,9 +81,9 @@ def test_numbers_of_the_training_text_decide_which_are_masked(joint: bool) -> No
     model = {"tie": "all" if joint else "target"}
     recipe = build_recipe({"name": "x", "data": data, "text": text, "model": model, "training": {"steps": 1}})
     source, target = train_on_split(recipe, split_of(pairs), no_update)
-    masking = masking_of(source)
+    masking = source.masking
     assert masking is not None
-    assert masking == masking_of(target)
+    assert masking == target.masking
     assert masking.numbers_as_text == {"0.0"}
     assert (source is target) == joint
     encoded = PairEncoder(source, target, 128).encode(pairs)

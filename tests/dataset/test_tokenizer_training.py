@@ -11,7 +11,6 @@ from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import split_pairs
 from dragoman.dataset.tokenizer_training import sample_evenly, train_on_split, with_capitals
 from dragoman.system.progress import no_update
-from dragoman.text.masked_text import masking_of
 from dragoman.text.registry import load_tokenizer
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def test_the_usual_case_of_words_is_counted(
     recipe = make_recipe("text.placeholders=true", "text.vocabulary_size=400", *settings)
     pairs = [Pair(f"Der Hund {index} läuft nicht.", f"The dog {index} does not run.") for index in range(97)]
     for tokenizer in train_on_split(recipe, split_pairs(pairs, recipe.data, 1, no_update), no_update):
-        masking = masking_of(load_tokenizer(tokenizer.to_json()))
+        masking = load_tokenizer(tokenizer.to_json()).masking
         assert masking
         assert (masking.case is not None) == is_known
         text = masking.mask("DER HUND {A} LÄUFT NICHT.")
@@ -83,6 +82,6 @@ def test_symbols_that_training_text_lacks_are_copied(make_recipe: RecipeMaker) -
     pairs = [Pair(f"Das kostet {number} Euro, 5 %, siehe {{a&b}}.", "It is 5 %, see {a&b}.") for number in range(97)]
     source, target = train_on_split(recipe, split_pairs(pairs, recipe.data, 1, no_update), no_update)
     for tokenizer in (source, target, load_tokenizer(source.to_json())):
-        masking = masking_of(tokenizer)
+        masking = tokenizer.masking
         assert masking is not None
         assert list(masking.mask("Äpfel & 50 % Euro: 5").spans.values()) == ["Äpfel", "&", ":", "5"]

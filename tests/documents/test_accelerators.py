@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.documents.accelerators import attach_accelerator
+from dragoman.documents.copied_spans import attach_accelerator
 from dragoman.text.translation import Translation
 
 

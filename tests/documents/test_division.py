@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from span_texts import TEXTS
 
-from dragoman.documents.division import divide
+from dragoman.documents.sentences import divide
 
 
 def parts(text: str, limit: int) -> list[str]:

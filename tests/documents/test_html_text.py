@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.documents.html_text import HtmlText
-from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.sentences import PlainText
 from dragoman.markup.elements import BLOCK, HTML, WORD
 from dragoman.text.link import Link
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from span_texts import TEXTS
 
-from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import TranslatedSegment
-from dragoman.documents.sentences import has_words
+from dragoman.documents.sentences import PlainText, has_words
 
 LAYOUT = st.lists(
     st.sampled_from(

@@ -14,18 +14,17 @@ import pytest
 
 import dragoman
 from dragoman.documents import terms as terms_module
-from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.terms import MOST_SEARCHES, Spot, TermDraft, TermSearch, missing_terms, with_glossary
+from dragoman.documents.segment import Segment, TranslatedSegment, with_glossary
+from dragoman.documents.terms import MOST_SEARCHES, Spot, TermDraft, TermSearch
 from dragoman.documents.translate import TextTranslator
-from dragoman.engines.text_search import SourceText, TextSearch
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.lemmas import lemmatizer
 from dragoman.text.link import Link
 from dragoman.text.masking import Mask
-from dragoman.text.term_matcher import CheckedTerm, TermMatcher, contains_term
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, contains_term, missing_terms
 from dragoman.text.translation import Translation
 from dragoman.text.word_forms import form_finder
-from dragoman.translator import Translator
+from dragoman.translator import SourceText, TextSearch, Translator
 
 GLOSSARY = Glossary([Term("Hund", "water spaniel"), Term("Hunde", "water spaniels"), Term("Frau", "tall lady")])
 MATCHER = TermMatcher(lemmatizer("de"), lemmatizer("en"))

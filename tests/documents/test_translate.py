@@ -16,18 +16,17 @@ import pytest
 import dragoman
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Pair
-from dragoman.doctor.input.source_language import OTHER_LANGUAGE
-from dragoman.documents.division import join_segments
+from dragoman.doctor.input import OTHER_LANGUAGE
 from dragoman.documents.formats import open_document
 from dragoman.documents.html_text import HtmlText
-from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.sentences import PlainText, join_segments
 from dragoman.documents.translate import TextTranslator
-from dragoman.engines.text_search import SourceText, TextSearch
 from dragoman.errors import UserError
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.match import EXACT_MATCH
 from dragoman.text.term_matcher import CheckedTerm
+from dragoman.translator import SourceText, TextSearch
 
 if TYPE_CHECKING:
     from dragoman.translator import Translator
@@ -80,9 +79,9 @@ def test_equal_segments_are_translated_once(
     seen: list[str] = []
     encode = TextSearch.encode
 
-    def recorded(search: TextSearch, texts: Sequence[str]) -> list[SourceText]:
+    def recorded(search: TextSearch, texts: Sequence[str], prefixes: Sequence[str] | None = None) -> list[SourceText]:
         seen.extend(texts)
-        return encode(search, texts)
+        return encode(search, texts, prefixes)
 
     monkeypatch.setattr(TextSearch, "encode", recorded)
     a, b = sentences[:2]

@@ -14,7 +14,8 @@ from random_bundles import make_bundle, sentences
 import dragoman
 from dragoman.bundle import Bundle
 from dragoman.engines import ENGINES, EngineRequest, choose, open_engine
-from dragoman.engines.scoring import TargetScores, score_targets
+from dragoman.engines.choose import TargetScores
+from dragoman.engines.scoring import score_targets
 from dragoman.errors import UserError
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.serving.models import ModelOptions, load_models

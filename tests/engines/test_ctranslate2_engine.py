@@ -35,7 +35,6 @@ from dragoman.export.ctranslate2.exporter import write
 
 if TYPE_CHECKING:
     from conftest import Command, SmallDisk
-    from dragoman.search.hypothesis import Hypothesis
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +118,9 @@ def test_translations_are_those_of_our_search(
     searched: list[int] = []
     search_unfinished = CTranslate2Engine._search_unfinished
 
-    def counted(self: CTranslate2Engine, sources: Any, starts: Any, found: list[list[Hypothesis]]) -> None:
-        searched.append(sum(not hypotheses for hypotheses in found))
-        search_unfinished(self, sources, starts, found)
+    def counted(self: CTranslate2Engine, unfinished: list[int], *arguments: Any) -> None:
+        searched.append(len(unfinished))
+        search_unfinished(self, unfinished, *arguments)
 
     monkeypatch.setattr(CTranslate2Engine, "_search_unfinished", counted)
     assert_alike(list(Translator(bundle, decoding).stream(texts)), list(translator.stream(texts)))

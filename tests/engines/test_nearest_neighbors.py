@@ -20,7 +20,6 @@ from dragoman.engines.nearest_neighbors import NEIGHBORS, RANGE, TEMPERATURE, Ne
 from dragoman.engines.scoring import target_states
 from dragoman.errors import UserError
 from dragoman.text.id_store import IdStore
-from dragoman.text.masked_text import reserved_ids
 from dragoman.training.run.run import train
 
 if TYPE_CHECKING:
@@ -197,7 +196,7 @@ def test_no_pair_becomes_an_example_of_copying(corpus: Path) -> None:
     """As some do in training, if the model has placeholders."""
     bundle = make_bundle("placeholders")
     index = open_index(bundle, f"{corpus}/train.{{lang}}")
-    assert not set(index.tokens.tolist()) & set(reserved_ids(bundle.target))
+    assert not set(index.tokens.tolist()) & set(bundle.target.reserved_ids)
 
 
 def test_damaged_weights_are_refused(wrong: str) -> None:

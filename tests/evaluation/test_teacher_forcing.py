@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from dragoman.bundle import Bundle
 from dragoman.engines import scoring
-from dragoman.engines.scoring import TargetScores
+from dragoman.engines.choose import TargetScores
 from dragoman.engines.torch_engine import StepEngine
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
 from dragoman.settings import Decoding

@@ -6,26 +6,23 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import AttentionRows, Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
 from dragoman.explanation.alignment import (
-    AttentionRows,
     align,
     attention_between_words,
     choose_rows,
     known_links,
     read_words,
-    stored_rows,
 )
 from dragoman.explanation.tokens import word_tokens
-from dragoman.text.masked_text import decode_reserved, mask_texts
-from dragoman.text.tokenizer import Tokenizer
 from dragoman.translator import Translator
 
 PAIRS = [Pair(*pair) for pair in islice(captions("test"), 12)]
@@ -43,7 +40,7 @@ TEXTS = [
 @pytest.mark.parametrize("text", TEXTS)
 def test_words_are_those_of_the_text_and_tokens_belong_to_words(translator: Translator, text: str) -> None:
     tokenizer = translator.bundle.source
-    (mask,) = mask_texts(tokenizer, [text])
+    (mask,) = tokenizer.mask([text])
     read = word_tokens(tokenizer, mask, 1000)
     assert "".join(text[start:end] for start, end in read.words) == "".join(text.split())
     assert read.shares.shape == (len(read.words), len(read.ids))
@@ -57,13 +54,15 @@ def test_tokens_of_a_long_word_are_found_in_linear_time(
 ) -> None:
     decoded = 0
 
-    def counted(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+    decode = type(translator.bundle.source).decode_masked
+
+    def counted(tokenizer: Any, ids: Sequence[int]) -> str:
         nonlocal decoded
         decoded += len(ids)
-        return decode_reserved(tokenizer, ids)
+        return decode(tokenizer, ids)
 
-    monkeypatch.setattr("dragoman.explanation.tokens.decode_reserved", counted)
-    read = word_tokens(translator.bundle.source, mask_texts(translator.bundle.source, [text])[0], 100_000)
+    monkeypatch.setattr(type(translator.bundle.source), "decode_masked", counted)
+    read = word_tokens(translator.bundle.source, translator.bundle.source.mask([text])[0], 100_000)
     assert decoded < 8 * len(read.ids)
     assert read.shares.shape == (len(read.words), len(read.ids))
     np.testing.assert_allclose(read.shares.sum(axis=0), 1, rtol=1e-5)
@@ -72,7 +71,7 @@ def test_tokens_of_a_long_word_are_found_in_linear_time(
 def test_known_words_have_one_share_per_token(translator: Translator) -> None:
     tokenizer = translator.bundle.source
     (ids,) = tokenizer.encode(["Ein Hund läuft."])
-    read = word_tokens(tokenizer, mask_texts(tokenizer, ["Ein Hund läuft."])[0], 1000)
+    read = word_tokens(tokenizer, tokenizer.mask(["Ein Hund läuft."])[0], 1000)
     assert read.ids == ids
     assert read.spellings == ["Ein", "Hund", "läuft", "."]
     assert set(np.unique(read.shares.round(3))) <= {0.0, 1.0} or len(ids) < 4
@@ -88,10 +87,10 @@ def test_tokens_without_characters_belong_to_the_last_word(translator: Translato
         def __getattr__(self, name: str) -> object:
             return getattr(tokenizer, name)
 
-        def encode(self, texts: list[str]) -> list[list[int]]:
-            return [[*ids, silent, silent] for ids in tokenizer.encode(texts)]
+        def encode_masked(self, texts: list[str]) -> list[list[int]]:
+            return [[*ids, silent, silent] for ids in tokenizer.encode_masked(texts)]
 
-    (mask,) = mask_texts(tokenizer, ["Ein Hund"])
+    (mask,) = tokenizer.mask(["Ein Hund"])
     read = word_tokens(Padded(), mask, 1000)  # type: ignore[arg-type]
     assert read.ids.count(silent) == 4
     assert read.shares.shape == (2, len(read.ids))
@@ -152,13 +151,13 @@ def test_empty_texts_and_those_that_the_model_cannot_read_at_once_have_no_links(
 
 
 def test_the_layer_is_stored_in_the_bundle(translator: Translator) -> None:
-    assert stored_rows(translator.bundle) == AttentionRows(**translator.bundle.alignment)
+    assert translator.bundle.attention_rows() == AttentionRows(**translator.bundle.alignment)
     assert translator.bundle.alignment, "the run measured it"
     old = replace(translator.bundle, alignment={})
-    assert stored_rows(old) == AttentionRows(old.recipe.model.decoder_layers - 1, shifted=False)
+    assert old.attention_rows() == AttentionRows(old.recipe.model.decoder_layers - 1, shifted=False)
     for damaged in ({"layer": 7, "shifted": False}, {"layer": 0}, {"layer": "0", "shifted": True}):
         with pytest.raises(UserError, match="damaged"):
-            stored_rows(replace(translator.bundle, alignment=damaged))
+            replace(translator.bundle, alignment=damaged).attention_rows()
 
 
 def test_the_chosen_rows_agree_best_with_known_words(translator: Translator) -> None:
@@ -188,4 +187,4 @@ def test_without_known_words_nothing_is_chosen(translator: Translator) -> None:
 def test_saving_keeps_the_choice(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("bundle") / "copy"
     replace(translator.bundle, alignment={"layer": 0, "shifted": True}).save(path)
-    assert stored_rows(Bundle.load(path)) == AttentionRows(0, shifted=True)
+    assert Bundle.load(path).attention_rows() == AttentionRows(0, shifted=True)

@@ -14,8 +14,7 @@ from readme_program import run_readme_program
 from safetensors.torch import load_file
 
 import dragoman
-from dragoman.bundle import Bundle
-from dragoman.engines.direction import choose_direction, languages_of
+from dragoman.bundle import Bundle, choose_direction, languages_of
 from dragoman.errors import UserError
 from dragoman.evaluation.scoring import score
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
@@ -24,7 +23,6 @@ from dragoman.export.huggingface.importer import import_huggingface
 from dragoman.export.parity import Sample, model_outputs
 from dragoman.export.run import export
 from dragoman.recipe import build_recipe
-from dragoman.text.multilingual import language_ids
 from dragoman.training.run.run import train
 from dragoman.translator import Translator
 
@@ -112,7 +110,7 @@ def test_scores_of_given_translations_leave_out_the_language(imported: Path) -> 
     targets = ["A dog runs.", "Two women", ""]
     scored = list(score(translator, zip(GERMAN, targets, strict=True)))
     bundle = translator.bundle
-    ids = [each or language_ids(bundle.target) for each in bundle.target.encode(targets)]
+    ids = [each or bundle.target.language_ids for each in bundle.target.encode(targets)]
     for each, (values, _) in zip(scored, translator.engine.score(bundle.source.encode(GERMAN), ids), strict=True):
         assert values[0] < 0
         assert each.log_probabilities == pytest.approx([0.0, *values[1:]])

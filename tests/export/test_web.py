@@ -18,7 +18,7 @@ from web_pages import run_module, serve_directory, translate_in
 
 from dragoman import TextTranslator, load
 from dragoman.bundle import Bundle
-from dragoman.documents.division import join_translations
+from dragoman.documents.sentences import join_translations
 from dragoman.errors import UserError
 from dragoman.export.run import export
 from dragoman.translator import Translator

@@ -18,8 +18,7 @@ from tokenizers.models import BPE
 from web_pages import run_module, serve_directory
 
 import dragoman.export.web
-from dragoman.documents.division import join_translations
-from dragoman.documents.plain_text import find_text_spans
+from dragoman.documents.sentences import find_text_spans, join_translations
 from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import RESERVED, Masking
 from dragoman.text.normalization import remove_invisible

@@ -6,7 +6,6 @@ import pytest
 
 from dragoman.lexicon.match_context import MatchContext
 from dragoman.settings import Text
-from dragoman.text.masked_text import encode_masked, reserved_ids
 from dragoman.text.masking import RESERVED
 from dragoman.text.subword_training import train_subwords
 from dragoman.text.tokenizer import Tokenizer
@@ -21,7 +20,7 @@ def tokenizer() -> Tokenizer:
 
 
 def encode(tokenizer: Tokenizer, text: str) -> list[int]:
-    return encode_masked(tokenizer, [text])[0]
+    return tokenizer.encode_masked([text])[0]
 
 
 def decode(tokenizer: Tokenizer, context: list[int]) -> str:
@@ -43,7 +42,7 @@ def test_spans_without_counterpart_are_left_out(tokenizer: Tokenizer) -> None:
         encode(tokenizer, f"page {NUMBER[0]} of {NUMBER[1]} open {PLACEHOLDER[0]}"),
     )
     context = MatchContext(tokenizer).context(source, match)
-    assert [index for index in context if index in reserved_ids(tokenizer)] == encode(tokenizer, NUMBER[4])[-1:]
+    assert [index for index in context if index in tokenizer.reserved_ids] == encode(tokenizer, NUMBER[4])[-1:]
 
 
 def test_sentences_that_differ_only_in_the_numbers_of_their_spans_are_equal(tokenizer: Tokenizer) -> None:

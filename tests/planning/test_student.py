@@ -193,7 +193,7 @@ def test_a_size_that_is_smaller_than_the_teacher_is_named(finished_run: Path, tm
     vocabularies = len(bundle.source.vocabulary), len(bundle.target.vocabulary)
     recipe = bundle.recipe.model_copy(update={"model": shape})
     model = build_model(shape, *vocabularies, bundle.target.vocabulary.pad, seed=0)
-    replace(bundle, recipe=recipe, model=model).save(tmp_path / "teacher")
+    replace(bundle, recipe=recipe, weights=model).save(tmp_path / "teacher")
     sizes: dict[SizeName, bool] = {"base": True, "small": True, "tiny": False}
     for size, is_named in sizes.items():
         messages: list[str] = []

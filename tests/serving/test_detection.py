@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.corpus.synthetic.captions import captions
-from dragoman.doctor.input.training_text import describe_text
+from dragoman.doctor.input import describe_text
 from dragoman.languages.identify import count_ngrams, write_ngrams
 from dragoman.serving.detection import UNKNOWN, LanguageDetector
 from dragoman.serving.models import ModelTable, ServedModel

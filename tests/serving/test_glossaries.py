@@ -145,8 +145,7 @@ def test_glossaries_survive_a_restart_and_damage_is_reported(tmp_path: Path, cap
 
 
 def test_a_real_translator_uses_the_terms(finished_run: Path) -> None:
-    from dragoman.documents.segment import Segment
-    from dragoman.documents.terms import with_glossary
+    from dragoman.documents.segment import Segment, with_glossary
 
     (model,) = load_models([finished_run], ModelOptions(engine="ctranslate2", compute_type="int8")).models
     glossary = Glossary.parse(["Hund\tWauwau"])

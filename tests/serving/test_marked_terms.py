@@ -14,8 +14,8 @@ from running_server import StartServer
 
 import dragoman
 from conftest import TINY, Command
-from dragoman.documents.segment import Segment
-from dragoman.documents.terms import TermDraft, TermSearch, with_glossary
+from dragoman.documents.segment import Segment, with_glossary
+from dragoman.documents.terms import TermDraft, TermSearch
 from dragoman.documents.translate import TextTranslator
 from dragoman.recipe import build_recipe
 from dragoman.serving.detection import LanguageDetector

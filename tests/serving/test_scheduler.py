@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from running_server import FakeTranslator
 
-from dragoman.documents.division import CountTokens
 from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.sentences import CountTokens
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import _USUAL_TOKENS, FairQueue, Job, Priority
 from dragoman.serving.scheduler import Scheduler

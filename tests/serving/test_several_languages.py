@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 import dragoman
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, choose_direction, languages_of
 from dragoman.documents.segment import Segment
-from dragoman.engines.direction import choose_direction, languages_of
 from dragoman.errors import UserError
 from dragoman.serving.models import ModelOptions, load_models
 from dragoman.text.multilingual import MultilingualTokenizer

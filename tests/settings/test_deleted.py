@@ -13,7 +13,7 @@ from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe
 from dragoman.settings.deleted import DELETED
-from dragoman.settings.recipe_errors import field_at
+from dragoman.settings.recipe import field_at
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.errors import UserError
 from dragoman.settings import Augmentation, Decoding, Model, Recipe, Settings, Training
-from dragoman.settings.recipe_errors import field_at, section_at
+from dragoman.settings.recipe import field_at, section_at
 
 
 def optional_keys() -> list[tuple[str, str]]:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from span_texts import TEXTS
 
 from dragoman.errors import UserError
+from dragoman.explanation.tokens import LabelledTokenizer
 from dragoman.settings import Text
 from dragoman.text.bpe_dropout import BPEDropout
 from dragoman.text.known_characters import KnownCharacters
-from dragoman.text.masked_text import LabelledTokenizer, decode_with_spans, encode_masked, masking_of
 from dragoman.text.masking import ALL_RESERVED, KINDS, RESERVED, SLOTS, Mask, Masking
 from dragoman.text.registry import load_tokenizer, train_tokenizers
 from dragoman.text.subword import SubwordTokenizer
@@ -55,12 +55,12 @@ def test_masking_and_restoring_gives_any_text_back(text: str) -> None:
 @given(text=TEXTS)
 def test_spans_survive_the_tokenizer_and_no_text_is_a_reserved_token(name: str, text: str) -> None:
     tokenizer, mask = TRAINED[name], MASKING.mask(text)
-    (ids,) = encode_masked(tokenizer, [mask.text])
+    (ids,) = tokenizer.encode_masked([mask.text])
     tokens = [tokenizer.vocabulary.tokens[index] for index in ids]
     assert Counter(filter(KINDS.__contains__, tokens)) == Counter(reserved(mask.text))
     assert not reserved("".join(token for token in tokens if token not in KINDS))
     assert mask.problems(tokens, tokens) == []
-    restored = decode_with_spans(tokenizer, ids, mask)
+    restored = tokenizer.restore(ids, mask)
     assert all(restored.count(span) >= mask.text.count(character) for character, span in mask.spans.items())
     (plain,) = tokenizer.encode([text])
     assert not any(tokenizer.vocabulary.tokens[index] in KINDS for index in plain)
@@ -226,7 +226,7 @@ def test_masking_is_part_of_the_tokenizer(name: str) -> None:
     older = load_tokenizer(data)
     assert isinstance(older, SubwordTokenizer)
     assert older.masking is None
-    assert encode_masked(older, ["a 12"]) == older.encode(["a 12"])
+    assert older.encode_masked(["a 12"]) == older.encode(["a 12"])
 
 
 @pytest.mark.parametrize("break_it", [lambda data: data.update(numbers_as_text=5)])
@@ -258,12 +258,12 @@ def test_too_small_a_vocabulary_is_refused() -> None:
 
 def test_bpe_dropout_keeps_reserved_tokens() -> None:
     tokenizer, mask = TRAINED["bpe"], MASKING.mask("Der Hund (%s) läuft, siehe https://a.de/b.")
-    (ids,) = encode_masked(tokenizer, [mask.text])
+    (ids,) = tokenizer.encode_masked([mask.text])
     dropout = BPEDropout(tokenizer, 0.5, seed=1, limit=200)
     generator = np.random.default_rng(1)
     changed = [list(dropout(ids, generator)) for _ in range(20)]
     assert any(each != ids for each in changed)
-    assert {decode_with_spans(tokenizer, each, mask) for each in changed} == {decode_with_spans(tokenizer, ids, mask)}
+    assert {tokenizer.restore(each, mask) for each in changed} == {tokenizer.restore(ids, mask)}
 
 
 def test_people_see_spans_instead_of_reserved_tokens() -> None:
@@ -295,4 +295,4 @@ def test_point_and_comma_are_exchanged_where_targets_do_so() -> None:
 
 def test_forms_of_numbers_are_stored_with_the_tokenizer() -> None:
     masking = Masking(frozenset({"0"}), None, frozenset({"0,0"}))
-    assert masking_of(load_tokenizer(TRAINED["bpe"].with_masking(masking).to_json())) == masking
+    assert load_tokenizer(TRAINED["bpe"].with_masking(masking).to_json()).masking == masking

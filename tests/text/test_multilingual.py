@@ -13,7 +13,7 @@ from dragoman.explanation.tokens import word_tokens
 from dragoman.settings import Text
 from dragoman.text.augmentation import to_upper_case
 from dragoman.text.masking import Mask
-from dragoman.text.multilingual import MultilingualTokenizer, all_language_ids, language_ids, without_language
+from dragoman.text.multilingual import MultilingualTokenizer, without_language
 from dragoman.text.registry import load_tokenizer, train_tokenizers
 from dragoman.text.sentence_changes import SentenceChanges
 from dragoman.training.loop.initial_weights import rows_of_tokens
@@ -34,13 +34,13 @@ def test_only_the_first_token_depends_on_the_language(tokenizer: MultilingualTok
     plain = without_language(tokenizer)
     for language in ("de", "hi"):
         chosen = tokenizer.with_language(language)
-        assert language_ids(chosen) == [chosen.vocabulary.ids[f"__{language}__"]]
-        assert chosen.encode([*TEXTS, ""]) == [*([*language_ids(chosen), *ids] for ids in plain.encode(TEXTS)), []]
+        assert chosen.language_ids == [chosen.vocabulary.ids[f"__{language}__"]]
+        assert chosen.encode([*TEXTS, ""]) == [*([*chosen.language_ids, *ids] for ids in plain.encode(TEXTS)), []]
         assert [chosen.decode(ids) for ids in chosen.encode(TEXTS)] == TEXTS
         assert load_tokenizer(json.loads(json.dumps(chosen.to_json()))).to_json() == chosen.to_json()
     assert tokenizer.language == "de", "the original does not change"
-    assert (language_ids(plain), all_language_ids(plain)) == ([], [])
-    assert all_language_ids(tokenizer) == [tokenizer.vocabulary.ids[token] for token in ("__de__", "__hi__")]
+    assert (plain.language_ids, plain.all_language_ids) == ((), ())
+    assert tokenizer.all_language_ids == [tokenizer.vocabulary.ids[token] for token in ("__de__", "__hi__")]
 
 
 @pytest.mark.parametrize("change", [{"language": "fr"}, {"tokens": {"de": "missing"}}, {"tokens": 1}, {"more": 1}])
@@ -61,8 +61,8 @@ def test_changed_sentences_keep_their_language(tokenizer: MultilingualTokenizer)
     changes = SentenceChanges(tokenizer, "de")
     for text, ids in zip(TEXTS, map(np.array, tokenizer.encode(TEXTS)), strict=True):
         assert changes.upper_case(ids) == tokenizer.encode([to_upper_case(text, "de")])[0]
-        assert changes.typos(ids, "seed")[0] == tokenizer.language_id
-        assert changes.without_end(ids)[0] == tokenizer.language_id
+        assert changes.typos(ids, "seed")[0] == tokenizer.language_ids[0]
+        assert changes.without_end(ids)[0] == tokenizer.language_ids[0]
 
 
 def test_a_new_vocabulary_starts_with_the_rows_of_words_alone(tokenizer: MultilingualTokenizer) -> None:

@@ -106,7 +106,7 @@ def test_text_needs_neither_torch_nor_spacy() -> None:
     assert result.stdout.strip() == "set()"
 
 
-class CharacterTokenizer:
+class CharacterTokenizer(Tokenizer):
     """A new tokenizer: every character is a token."""
 
     def __init__(self, characters: Iterable[str]) -> None:

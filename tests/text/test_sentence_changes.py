@@ -11,7 +11,6 @@ import pytest
 from dragoman.languages.sentence_marks import without_end
 from dragoman.settings import Text
 from dragoman.text.augmentation import add_typos, to_title_case, to_upper_case
-from dragoman.text.masked_text import mask_texts, reserved_ids
 from dragoman.text.masking import Masking
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.sentence_changes import SentenceChanges
@@ -58,8 +57,8 @@ def test_reserved_tokens_remain(texts: list[str]) -> None:
     trained = train_tokenizers(texts[:300], texts[:300], settings, source_language="de", target_language="en")[0]
     assert isinstance(trained, SubwordTokenizer)
     masked = trained.with_masking(Masking())
-    changes, reserved = SentenceChanges(masked, "de"), set(reserved_ids(masked))
-    masks = [mask.text for mask in mask_texts(masked, ["Ein Hund (%s) läuft 12:30 los.", "{name}: https://a.b/c!"])]
+    changes, reserved = SentenceChanges(masked, "de"), set(masked.reserved_ids)
+    masks = [mask.text for mask in masked.mask(["Ein Hund (%s) läuft 12:30 los.", "{name}: https://a.b/c!"])]
     for ids in map(np.array, masked.encode_masked(masks)):
         before = [index for index in ids.tolist() if index in reserved]
         assert len(before) == 2

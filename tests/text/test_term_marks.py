@@ -12,7 +12,6 @@ from dragoman.errors import UserError
 from dragoman.recipe import build_recipe
 from dragoman.settings import Text
 from dragoman.text.bpe_dropout import BPEDropout
-from dragoman.text.masked_text import encode_masked, mask_texts, text_ids
 from dragoman.text.masking import ALL_RESERVED
 from dragoman.text.registry import load_tokenizer, train_tokenizers
 from dragoman.text.subword import SubwordTokenizer
@@ -54,21 +53,21 @@ def test_without_translations_a_source_has_the_same_text_and_subwords(
     term, lemma, end = tuple(TERM_MARKS)
     assert re.sub(f"{lemma}[^{end}]*{end}|{term}", "", with_marks).removeprefix(" ") == text
     assert re.findall(f"{lemma} ([^{end}]*){end}", with_marks) == [each.lemma for each in terms]
-    ids, plain = encode_masked(tokenizer, [with_marks, text])
-    assert [each for each in ids if each in tokenizer.term_marks] == tokenizer.term_marks * len(terms)
-    assert tokenizer.decode_masked(text_ids(tokenizer, ids)) == tokenizer.decode_masked(plain)
+    ids, plain = tokenizer.encode_masked([with_marks, text])
+    assert [each for each in ids if each in tokenizer.term_marks] == list(tokenizer.term_marks) * len(terms)
+    assert tokenizer.decode_masked(tokenizer.text_ids(ids)) == tokenizer.decode_masked(plain)
     first = bool(terms) and terms[0].start == 0  # then an additional space
-    assert list(text_ids(tokenizer, ids))[first:] == plain
+    assert list(tokenizer.text_ids(ids))[first:] == plain
 
 
 @pytest.mark.parametrize("name", TRAINED)
 @given(text=st.text(st.sampled_from(TERM_MARKS + ALL_RESERVED[:2] + "ab 1.")))
 def test_no_text_is_encoded_as_a_mark(name: str, text: str) -> None:
     tokenizer = TRAINED[name]
-    (mask,) = mask_texts(tokenizer, [text])
+    (mask,) = tokenizer.mask([text])
     assert mask.restore(mask.text) == text
     assert mask.starts()[-1] == len(text)
-    for ids in (*tokenizer.encode([text]), *encode_masked(tokenizer, [mask.text])):
+    for ids in (*tokenizer.encode([text]), *tokenizer.encode_masked([mask.text])):
         assert not set(ids) & set(tokenizer.term_marks)
 
 
@@ -77,7 +76,7 @@ def test_marks_survive_saving_and_bpe_dropout_and_are_never_shown() -> None:
     loaded = load_tokenizer(tokenizer.to_json())
     assert isinstance(loaded, SubwordTokenizer)
     assert loaded.term_marks == tokenizer.term_marks != []
-    (ids,) = encode_masked(loaded, [mark_terms("Der Hund läuft", [MarkedTerm(4, 8, "dog")])])
+    (ids,) = loaded.encode_masked([mark_terms("Der Hund läuft", [MarkedTerm(4, 8, "dog")])])
     assert loaded.decode_masked(ids) == "Der Hund dog läuft"
     import numpy as np
 

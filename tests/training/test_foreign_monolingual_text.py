@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dragoman.corpus.pair import Pair
-from dragoman.doctor.input.source_language import OTHER_LANGUAGE
+from dragoman.doctor.input import OTHER_LANGUAGE
 from dragoman.synthesis.block import PairBlock
 from dragoman.system.progress import ProgressLine
 from dragoman.training.stages.pairs import SyntheticCorpus

@@ -6,8 +6,7 @@
 - Other programs: `serve`, `serve_key`, `export`, `importing`
 - The files that commands read: `text_files` (options), `text_references` (corpora), `training_texts` (a recipe for
   them), `glossary_file`
-- Parts of `translate`: `translate_input`, `translate_text`, `translate_document`
-- What all commands share: `options`, `output`, `signals`, `suggestions`
+- What all commands share: `options`, `output`, `suggestions`
 
 `COMMANDS` is their table.
 """
@@ -17,6 +16,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -40,7 +40,6 @@ from dragoman.cli.learn import learn_app
 from dragoman.cli.score import score
 from dragoman.cli.serve import serve
 from dragoman.cli.serve_key import serve_key_app
-from dragoman.cli.signals import TERMINATED, find_cause, listen_for_signals, stop_behind
 from dragoman.cli.suggestions import SuggestingCommand, corrected_command
 from dragoman.cli.text_files import TextFilesCommand
 from dragoman.cli.train import TrainCommand, quickstart, train
@@ -50,9 +49,16 @@ from dragoman.system.cpu import limit_spinning
 from dragoman.system.discard import discard
 from dragoman.system.memory import is_out_of_memory
 from dragoman.system.run_paths import NoBundleError
+from dragoman.system.signals import send_again
 
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF)
 """Errors of writing; without a file name, they are those of standard output."""
+
+TERMINATED = 128 + signal.SIGTERM
+"""The exit code of a command that SIGTERM has ended."""
+
+_lost: list[int] = []
+"""Signals whose exceptions Python ignored."""
 
 app = typer.Typer(
     help="Train a Transformer translator from parallel text, and translate with it.",
@@ -89,13 +95,12 @@ app.add_typer(serve_key_app, name="serve-key")
 
 def main() -> None:
     """Run the command line; a UserError becomes a message and exit code 2."""
-    listen_for_signals()
+    _listen_for_signals()
     limit_spinning()
     warnings.showwarning = _show_warnings_once()
     _prepare_streams()
     try:
-        _require_utf8(sys.argv[1:])
-        _require_directory()
+        _require_usable(sys.argv[1:])
         _run()
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -134,12 +139,13 @@ def _run() -> None:
     try:
         app(standalone_mode=True)
     except SystemExit as error:
-        if cause := find_cause(error, BrokenPipeError, KeyboardInterrupt):  # typer replaces these two by exit codes
+        # typer replaces these two by exit codes
+        if error.code and (cause := _find_cause(error, BrokenPipeError, KeyboardInterrupt)):
             raise cause from None
         sys.stdout.flush()
         raise
     except Exception as error:
-        if stop := stop_behind(error):
+        if stop := _stop_behind(error):
             raise stop from None
         raise
 
@@ -172,18 +178,17 @@ class _Messages(io.FileIO):
             return len(memoryview(data))
 
 
-def _require_utf8(arguments: Sequence[str]) -> None:
-    """Refuse arguments that cannot be printed or written; Python replaces their invalid bytes by lone surrogates."""
+def _require_usable(arguments: Sequence[str]) -> None:
+    """Refuse arguments that cannot be printed or written, and to work in a deleted directory.
+
+    Python replaces invalid bytes of arguments by lone surrogates. Libraries would end the process in such a directory.
+    """
     for number, argument in enumerate(arguments, start=1):
         try:
             argument.encode()
         except UnicodeEncodeError:
             expected = "check the encoding of the terminal and of file names"
             raise UserError(f"argument {number}, {argument!a}: not valid UTF-8; {expected}") from None
-
-
-def _require_directory() -> None:
-    """Refuse to work in a deleted directory, in which libraries would end the process."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -213,6 +218,50 @@ def _show_warnings_once() -> Callable[..., None]:
             print(f"dragoman: warning: {escape_controls(text)}", file=sys.stderr)
 
     return show
+
+
+def _listen_for_signals() -> None:
+    """End the command with SIGTERM as with Ctrl-C, so that unfinished files are deleted."""
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = _repeat_lost_signal
+
+
+def _stop_behind(error: BaseException) -> BaseException | None:
+    """The exception of a signal of which an error is only a consequence; None if there was no signal.
+
+    An import that is stopped raises another error, and some libraries go on as if a check had failed.
+    """
+    if _find_cause(error, KeyboardInterrupt) or signal.SIGINT in _lost:
+        return KeyboardInterrupt()
+    if _lost or signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # by `_terminate`
+        return SystemExit(TERMINATED)
+    return None
+
+
+def _find_cause(error: BaseException, *kinds: type[BaseException]) -> BaseException | None:
+    """The latest of an error and its causes that is of one of these kinds."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, kinds):
+        cause = cause.__cause__ or cause.__context__
+    return cause
+
+
+def _terminate(number: int, frame: object) -> None:
+    """Exit; a second signal ends the process at once."""
+    signal.signal(number, signal.SIG_DFL)
+    raise SystemExit(TERMINATED)
+
+
+def _repeat_lost_signal(unraisable: sys.UnraisableHookArgs) -> None:
+    """Send a signal again whose exception was raised where Python ignores exceptions, such as in `__del__`."""
+    if not issubclass(unraisable.exc_type, SystemExit | KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    number = signal.SIGINT if issubclass(unraisable.exc_type, KeyboardInterrupt) else signal.SIGTERM
+    _lost.append(number)
+    if number == signal.SIGTERM:
+        signal.signal(number, _terminate)
+    send_again(number)
 
 
 @app.callback(invoke_without_command=True)

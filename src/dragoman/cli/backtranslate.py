@@ -24,7 +24,7 @@ from dragoman.cli.options import (
     open_translator,
 )
 from dragoman.cli.output import DASH, refuse_to_overwrite
-from dragoman.cli.translate_input import TranslateInput
+from dragoman.cli.translate import TranslateInput
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _write_file(
 
 
 def _explain_no_pair(written: Synthesized, language: str) -> str:
-    from dragoman.doctor.input.source_language import OTHER_LANGUAGE
+    from dragoman.doctor.input import OTHER_LANGUAGE
 
     hint = f"; --mono must be text in {language}" if OTHER_LANGUAGE in written.left_out else ""
     return f"no pair is left: {written}{hint}"

@@ -48,7 +48,7 @@ def settings(
     Example: dragoman settings training --advanced
     """
     from dragoman.settings import Recipe
-    from dragoman.settings.recipe_errors import section_at
+    from dragoman.settings.recipe import section_at
 
     sections = {name: found for name in Recipe.model_fields if (found := section_at((name,)))}
     if section is not None and section not in sections:
@@ -59,7 +59,7 @@ def settings(
 
 def _print_settings(place: tuple[str, ...], advanced: bool) -> None:
     """Print the settings of a section, and of the sections in it."""
-    from dragoman.settings.recipe_errors import section_at
+    from dragoman.settings.recipe import section_at
 
     section = section_at(place)
     assert section is not None

@@ -59,11 +59,12 @@ def inspect(
 
 def _warn_of_several(translator: Translator, text: str) -> None:
     """Warn of a text that is explained at once, but that `dragoman translate` splits."""
-    from dragoman.documents.plain_text import PlainText
-    from dragoman.documents.translate import TextTranslator
+    from dragoman.doctor.input import TrainingText
+    from dragoman.documents.sentences import PlainText
 
-    texts = TextTranslator(translator)
-    count = len(PlainText(text, texts.source_language, texts.whole_lines).segments)
+    trained = translator.bundle.table("training_text", TrainingText)
+    whole_lines = trained is not None and trained.has_paragraphs
+    count = len(PlainText(text, translator.bundle.recipe.data.source_language, whole_lines).segments)
     if count > 1:
         print(
             f"dragoman: warning: the text has {count} sentences or lines; dragoman translate translates them one by "

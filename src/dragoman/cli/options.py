@@ -74,11 +74,10 @@ def open_translator(
     Raises:
         UserError: There is no bundle, or no engine can do what is asked.
     """
-    from dragoman.bundle import Bundle, find_bundle
+    from dragoman.bundle import Bundle, choose_direction, find_bundle
     from dragoman.engines import Choice, EngineRequest
-    from dragoman.engines.direction import choose_direction
     from dragoman.system.cpu import default_threads
-    from dragoman.system.device import choose_device
+    from dragoman.system.device import find_device
     from dragoman.system.memory import exempt_from_collection
     from dragoman.translator import Translator
 
@@ -86,8 +85,8 @@ def open_translator(
     loaded = choose_direction(Bundle.load(directory), *options.languages)
     request = EngineRequest(
         bundle=loaded,
-        decoding=decoding_of(loaded.recipe, overrides or []),
-        device=choose_device(options.device),
+        decoding=decoding_of(loaded.recipe, overrides) if overrides else loaded.recipe.decoding,
+        device=find_device(options.device),
         path=directory,
         compute_type=options.compute_type,
         token_scores=options.token_scores,

@@ -25,7 +25,8 @@ class SuggestingCommand(TyperCommand):
             UserError: Options are missing, or a text begins with a hyphen and a space.
         """
         given = list(args)
-        self._refuse_text_as_option(ctx, given)
+        if any(each.startswith("- ") for each in given):
+            self._refuse_text_as_option(ctx, given)
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:

@@ -17,7 +17,6 @@ from dragoman.dataset.token_store import PairStore
 from dragoman.lexicon.fuzzy_matches import FuzzyMatches
 from dragoman.settings import Augmentation, Recipe
 from dragoman.text.id_store import IdStore
-from dragoman.text.masked_text import decode_reserved, encode_masked
 from dragoman.text.sentence_changes import SentenceChanges
 from dragoman.text.term_marks import mark_terms
 
@@ -163,7 +162,7 @@ class PairAugmenter:
             else term
             for term in self._terms.choose(*texts, generator)
         ]
-        return encode_masked(self._tokenizers[0], [mark_terms(texts[0], terms)])[0]
+        return self._tokenizers[0].encode_masked([mark_terms(texts[0], terms)])[0]
 
     def _other_lemma(self, generator: Random) -> str | None:
         """The translation of a term of a random pair; None if that has no term."""
@@ -180,6 +179,6 @@ class PairAugmenter:
     def _texts(self, pair: IdPair) -> tuple[str, str]:
         """Both sides as text, with reserved characters in place of spans."""
         source, target = (
-            decode_reserved(tokenizer, ids.tolist()) for tokenizer, ids in zip(self._tokenizers, pair, strict=True)
+            tokenizer.decode_masked(ids.tolist()) for tokenizer, ids in zip(self._tokenizers, pair, strict=True)
         )
         return source, target

@@ -12,7 +12,6 @@ from dragoman.corpus.pair import Pair
 from dragoman.dataset.copy_examples import mask_pairs
 from dragoman.dataset.token_store import PairStore
 from dragoman.text.id_store import IdStore
-from dragoman.text.masked_text import encode_masked, masking_of
 from dragoman.text.tokenizer import Tokenizer
 
 
@@ -30,9 +29,9 @@ class PairEncoder:
         The mark of a source is the token bos, with which no other source starts.
         """
         sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-        if masking := masking_of(self.source):
+        if masking := self.source.masking:
             sources, targets = mask_pairs(masking, sources, targets)
-        encoded = list(zip(encode_masked(self.source, sources), encode_masked(self.target, targets), strict=True))
+        encoded = list(zip(self.source.encode_masked(sources), self.target.encode_masked(targets), strict=True))
         for source_ids in filter(None, compress((ids for ids, _ in encoded), (pair.tagged for pair in pairs))):
             source_ids.insert(0, self.source.vocabulary.bos)
         kept = [index for index, pair in enumerate(encoded) if all(0 < len(side) <= self.max_tokens for side in pair)]

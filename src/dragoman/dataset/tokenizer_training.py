@@ -15,7 +15,6 @@ from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import Masking, without_reserved
 from dragoman.text.number_forms import NumberCounts
 from dragoman.text.registry import train_tokenizers
-from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.usual_case import CaseCounts
 
@@ -57,7 +56,7 @@ def train_on_split(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
     sources = (pair.source for pair in sample())
     languages = {"source_language": data.source_language, "target_language": data.target_language}
     source, target = train_tokenizers(sources, targets(), recipe.text, **languages)
-    if isinstance(source, SubwordTokenizer) and isinstance(target, SubwordTokenizer) and recipe.text.placeholders:
+    if recipe.text.placeholders:
         has_plain_i = not any(map(has_dotted_capital, languages.values()))
         case = cases.usual() if has_plain_i and not recipe.text.lowercase else None
         masking = Masking(numbers.as_text(), characters.known(source.normalize), numbers.with_exchange(), case)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.doctor.findings.finding import Finding, is_healthy
 
 if TYPE_CHECKING:
-    from dragoman.doctor.input.text_warnings import TextWarning, check_texts
+    from dragoman.doctor.input import TextWarning, check_texts
     from dragoman.doctor.model.examine import examine
 
 __all__ = ["Finding", "TextWarning", "check_texts", "examine", "is_healthy"]
@@ -25,9 +25,9 @@ def __getattr__(name: str) -> Any:
 
         return examine
     if name in ("TextWarning", "check_texts"):
-        from dragoman.doctor.input import text_warnings
+        from importlib import import_module
 
-        return getattr(text_warnings, name)
+        return getattr(import_module("dragoman.doctor.input"), name)
     raise AttributeError(f"module 'dragoman.doctor' has no attribute {name!r}")
 
 

@@ -75,6 +75,8 @@ def restore_spans(
     """
     results, texts = list(translations), [segment.text for segment in segments]
     faulty = [index for index, text in enumerate(texts) if _lost_spans(text, results[index].text)]
+    if not faulty:
+        return results
     shortened = [_without_spans(texts[index]) for index in faulty]
     again = translate([replace(segments[index], text=text) for index, (text, _) in zip(faulty, shortened, strict=True)])
     links = align([text for text, _ in shortened], [each.text for each in again])
@@ -269,3 +271,17 @@ def _groups(number: str) -> list[str]:
 def _in_ascii(text: str) -> str:
     """The text with the digits of ASCII in place of all others."""
     return "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text)
+
+
+_ACCELERATOR = regex.compile(r"(?<!\S)[&_~](?=\p{L})")
+
+
+def attach_accelerator(source: str, translation: Translation) -> Translation:
+    """The translation with the mark of an accelerator directly before its letter, as in its source.
+
+    Models learn the mark as a word: "&Öffnen" would become "& Open", in which the space is the accelerator.
+    """
+    if len(marks := _ACCELERATOR.findall(source)) != 1:
+        return translation
+    text = regex.sub(rf"(?<!\S){regex.escape(marks[0])} (?=\p{{L}})", marks[0], translation.text, count=1)
+    return replace(translation, text=text)

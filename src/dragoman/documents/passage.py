@@ -10,11 +10,16 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import NamedTuple, TypeAlias
 
-from dragoman.documents.division import add_stops, join_with_places
 from dragoman.documents.marks import Mark, place_marks
-from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import WholeLines, is_translatable, trimmed
+from dragoman.documents.sentences import (
+    WholeLines,
+    add_stops,
+    find_text_spans,
+    is_translatable,
+    join_with_places,
+    trimmed,
+)
 from dragoman.markup.items import Fixed, Inner, Item, Piece, TextItem, plain_text, raw_pieces, resolve_breaks, tidy
 
 Part: TypeAlias = "str | Passage | FileString"

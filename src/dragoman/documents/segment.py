@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from dragoman.text.glossary import Glossary
@@ -25,6 +25,11 @@ class Segment:
     text: str
     aligned: bool = False
     glossary: Glossary | None = None
+
+
+def with_glossary(segments: Iterable[Segment], glossary: Glossary | None) -> list[Segment]:
+    """Segments whose translations must use the terms of a glossary, if there is one."""
+    return [replace(segment, glossary=glossary) for segment in segments] if glossary else list(segments)
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,9 @@ from typing import NamedTuple
 
 import regex
 
-from dragoman.doctor.input.training_text import TrainingText
+from dragoman.doctor.input import TrainingText
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.engines.text_search import SourceText
 from dragoman.explanation.alignment import align
 from dragoman.languages.codes import same_language
 from dragoman.languages.scripts import WITHOUT_SPACES
@@ -34,7 +33,6 @@ from dragoman.languages.sentence_marks import starts_sentence
 from dragoman.settings.decoding import MAX_COST_OF_MARKED_TERMS
 from dragoman.text.glossary import (
     FoundTerm,
-    Glossary,
     Term,
     decapitalize,
     fold,
@@ -44,12 +42,11 @@ from dragoman.text.glossary import (
 )
 from dragoman.text.lemmas import Lemmatize
 from dragoman.text.link import Link
-from dragoman.text.masked_text import encode_masked
 from dragoman.text.placeholders import find_spans, text_between
-from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term, is_copied
+from dragoman.text.term_matcher import TermMatcher, capitalize, contains_term, count_term, is_copied
 from dragoman.text.translation import Translation
 from dragoman.text.word_forms import ENDING, FindForms, is_compound, is_dictionary_form
-from dragoman.translator import Translator
+from dragoman.translator import SourceText, Translator
 
 SAME_STEM = 0.6
 """The share of a term with which a probable form begins that the dictionaries lack, such as "wikis" of "wiki".
@@ -72,16 +69,6 @@ so that a sentence of many terms takes seconds."""
 
 KEPT_COSTS = 10_000
 """Maximum number of terms whose cost without a sentence is kept."""
-
-
-def with_glossary(segments: Iterable[Segment], glossary: Glossary | None) -> list[Segment]:
-    """Segments whose translations must use the terms of a glossary, if there is one."""
-    return [replace(segment, glossary=glossary) for segment in segments] if glossary else list(segments)
-
-
-def missing_terms(terms: Iterable[CheckedTerm]) -> list[str]:
-    """The problems of a translation that does not use some terms."""
-    return list(dict.fromkeys(f"missing term: {term.target}" for term in terms if term.used == "not"))
 
 
 class TermSearch:
@@ -254,7 +241,7 @@ class TermSearch:
         ]
 
     def _can_search(self, draft: TermDraft, place: TermPlace) -> bool:
-        (ids,) = encode_masked(self._bundle.target, [place.prefix])
+        (ids,) = self._bundle.target.encode_masked([place.prefix])
         return place.start >= draft.fixed and len(ids) < self._source_limit
 
 

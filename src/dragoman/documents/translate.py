@@ -6,36 +6,40 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import tee
+from typing import TYPE_CHECKING
 
-from dragoman.corpus.memory import TranslationMemory
-from dragoman.doctor.input.source_language import OTHER_LANGUAGE, SourceLanguage
-from dragoman.doctor.input.text_warnings import MUCH_LONGER
-from dragoman.doctor.input.training_text import TrainingText
+from dragoman.doctor.input import MUCH_LONGER, OTHER_LANGUAGE, SourceLanguage, TrainingText
 from dragoman.doctor.output.text_checks import EMPTY, check_sentence
-from dragoman.documents.accelerators import attach_accelerator
-from dragoman.documents.copied_spans import check_spans, lost_numbers, misplaced_tags, restore_spans
-from dragoman.documents.division import divide, join_links, join_parts, with_invisible
-from dragoman.documents.plain_text import PlainText, find_in_memory, find_spans_of_lines, find_text_spans
-from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
-from dragoman.documents.sentences import WholeLines, has_words
-from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
+from dragoman.documents.copied_spans import attach_accelerator, check_spans, lost_numbers, misplaced_tags, restore_spans
+from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment, with_glossary
+from dragoman.documents.sentences import (
+    PlainText,
+    WholeLines,
+    divide,
+    find_in_memory,
+    find_spans_of_lines,
+    find_text_spans,
+    has_words,
+    join_links,
+    join_parts,
+    with_invisible,
+)
 from dragoman.errors import UserError
 from dragoman.evaluation.confidence import Confidence
-from dragoman.explanation.alignment import align, stored_rows
 from dragoman.system.resumable import grouped
-from dragoman.text.glossary import Glossary
 from dragoman.text.link import Link
-from dragoman.text.masked_text import mask_texts, masking_of
 from dragoman.text.match import EXACT_MATCH
 from dragoman.text.normalization import remove_invisible
-from dragoman.text.term_matcher import TermMatcher
+from dragoman.text.term_matcher import TermMatcher, missing_terms
 from dragoman.text.translation import Translation
-from dragoman.text.word_forms import form_finder
 from dragoman.translator import WINDOW, Translator, pair_with_prefixes
 
-PARAGRAPHS = 0.1
-"""Bundles are not given single sentences if at least this share of their training lines has several."""
+if TYPE_CHECKING:
+    from dragoman.corpus.memory import TranslationMemory
+    from dragoman.documents.terms import TermSearch
+    from dragoman.text.glossary import Glossary
 
 _MEMORY_SAMPLE = 200
 """Segments of a translation memory whose language is checked, at least."""
@@ -70,21 +74,30 @@ class TextTranslator:
         self._trained = trained = bundle.table("training_text", TrainingText)
         self.follows_glossaries = trained is not None and trained.terms > 0
         """Whether the model learned to use given terms, in the form that a sentence needs."""
-        self._matcher, forms = TermMatcher.of(*data.languages), form_finder(self.target_language)
-        self._search = TermSearch(translator, self._matcher, forms, marks=self.follows_glossaries)
         self._language = trained and SourceLanguage(trained, self.source_language, self.target_language)
         self._confidence = bundle.table("confidence", Confidence)
-        stored_rows(bundle)  # a bundle that cannot align is refused before it translates
+        bundle.attention_rows()  # a bundle that cannot align is refused before it translates
         if memory and self._language:
             self._check_direction(memory)
-        self._masks = masking_of(translator.bundle.source) is not None
+        self._masks = translator.bundle.source.masking is not None
         self._longest = MUCH_LONGER * trained.longest if trained else math.inf
-        has_paragraphs = trained is not None and trained.several_sentences >= PARAGRAPHS
-        self.whole_lines: WholeLines = has_paragraphs or memory or False
+        self.whole_lines: WholeLines = (trained is not None and trained.has_paragraphs) or memory or False
         """True if the translator was trained with several sentences per line, so that lines are not split.
 
         Otherwise, only texts that the memory contains are not split.
         """
+
+    @cached_property
+    def _matcher(self) -> TermMatcher:
+        return TermMatcher.of(self.source_language, self.target_language)
+
+    @cached_property
+    def _term_search(self) -> TermSearch:
+        from dragoman.documents.terms import TermSearch
+        from dragoman.text.word_forms import form_finder
+
+        forms = form_finder(self.target_language)
+        return TermSearch(self.translator, self._matcher, forms, marks=self.follows_glossaries)
 
     def __call__(self, text: str) -> str:
         """Translate a plain text; spaces, line breaks, and the bullets and numbers of lists are kept.
@@ -165,10 +178,14 @@ class TextTranslator:
         """
         visible = [replace(each, text=remove_invisible(each.text), aligned=False) for each in segments]
         plain = [
-            each if self._matcher.find(each.text, each.glossary) else replace(each, glossary=None)
-            for each in with_glossary(visible, self.glossary)
+            replace(each, glossary=None) if each.glossary and not self._matcher.find(each.text, each.glossary) else each
+            for each in (with_glossary(visible, self.glossary) if self.glossary else visible)
         ]
-        exact = {one: known for one in dict.fromkeys(plain) if (known := self._find_exact(one) or self._copy(one))}
+        exact = {
+            one: known
+            for one in dict.fromkeys(plain)
+            if (known := (self._find_exact(one, self.memory) if self.memory else None) or self._copy(one))
+        }
         spans = {segment: self.divide(segment.text) for segment in plain if segment not in exact}
         parts = {one: [replace(one, text=one.text[start:end]) for start, end in spans[one]] for one in spans}
         distinct = list(dict.fromkeys(part for each in parts.values() for part in each))
@@ -197,12 +214,12 @@ class TextTranslator:
                 stacklevel=3,
             )
 
-    def _find_exact(self, segment: Segment) -> Translation | None:
+    def _find_exact(self, segment: Segment, memory: TranslationMemory) -> Translation | None:
         """The translation of a segment in the memory, which is not judged; terms that it lacks are its problems."""
-        target = find_in_memory(self.memory, segment.text) if self.memory else None
+        target = find_in_memory(memory, segment.text)
         if target is None:
             return None
-        terms = self._matcher.check(segment.text, segment.glossary, target)
+        terms = self._matcher.check(segment.text, segment.glossary, target) if segment.glossary else []
         return Translation(target, terms=terms, problems=missing_terms(terms), match=EXACT_MATCH)
 
     def _copy(self, segment: Segment) -> Translation | None:
@@ -218,12 +235,18 @@ class TextTranslator:
 
     def _translate_parts(self, parts: Sequence[Segment]) -> list[Translation]:
         """The translation of each part; if the model does not mask spans, those that it lost are put back."""
-        found = list(map(attach_accelerator, (part.text for part in parts), self._search.translate(parts)))
-        if self._masks:
-            return found
-        return restore_spans(parts, found, self._search.translate, self._find_links)
+        found = list(map(attach_accelerator, (part.text for part in parts), self._search(parts)))
+        return found if self._masks else restore_spans(parts, found, self._search, self._find_links)
+
+    def _search(self, parts: Sequence[Segment]) -> list[Translation]:
+        """The translation of each part by the model, with the terms of the glossary if it contains some."""
+        if any(part.glossary for part in parts):
+            return self._term_search.translate(parts)
+        return self.translator.text_search.translate([part.text for part in parts])
 
     def _find_links(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[Link, ...]]:
+        from dragoman.explanation.alignment import align
+
         return align(self.translator.bundle_on_device, sources, targets)
 
     def judge(self, segment: Segment, translation: Translation) -> Translation:
@@ -231,22 +254,19 @@ class TextTranslator:
         text = segment.text
         lost = (f"missing: {number}" for number in lost_numbers(text, translation.text))
         spans = [*translation.problems, *lost] if self._masks else check_spans(text, translation.text)
-        terms = self._matcher.check(text, segment.glossary, translation.text)
+        terms = self._matcher.check(text, segment.glossary, translation.text) if segment.glossary else []
         problems = [
             *dict.fromkeys(spans),
             *(misplaced_tags(text, translation.text) if "</" in translation.text else ()),
-            *missing_terms(terms),
+            *(missing_terms(terms) if terms else ()),
             *check_sentence(text, translation.text, self._trained),
         ]
         if self._language and self._language.find_other(text):
             problems.append(OTHER_LANGUAGE)
-        is_used = any(term.used != "not" for term in terms)
-        confidence = None if is_used else self._estimate(translation)  # a required term may be improbable, but right
+        confidence = None
+        if self._confidence and all(term.used == "not" for term in terms):  # a term may be improbable, but right
+            confidence = self._confidence.estimate(translation.log_probability, len(translation.tokens))
         return replace(translation, problems=problems, confidence=confidence, terms=terms)
-
-    def _estimate(self, translation: Translation) -> float | None:
-        known = self._confidence
-        return known.estimate(translation.log_probability, len(translation.tokens)) if known else None
 
     def divide(self, text: str) -> list[tuple[int, int]]:
         """The start and the end of the parts of a text that are translated separately; one part if it is short."""
@@ -257,7 +277,7 @@ class TextTranslator:
         limit = min(self._longest, self.translator.source_limit)
         if len(text.encode("utf-8", "surrogatepass")) < limit:  # at most a token for each byte and the start
             return True
-        (mask,) = mask_texts(self.translator.bundle.source, [text])
+        (mask,) = self.translator.bundle.source.mask([text])
         return len(mask.text) <= self._longest and not self.translator.is_too_long(text)
 
 

@@ -1,15 +1,139 @@
-"""Choosing and opening an engine: the same for Python, the command line and the server."""
+"""What an engine does, and choosing and opening one: the same for Python, the command line and the server."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, cast, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast, get_args
 
-from dragoman.engines.protocol import NOT_IMPORTED, ComputeType, Engine, EngineRequest
+from dragoman.bundle import Bundle
 from dragoman.errors import UserError, nearest
+from dragoman.search.hypothesis import BeamTrace, Hypothesis
+from dragoman.settings import Decoding
+from dragoman.system.device import CPU, Device, compute_dtype
+
+if TYPE_CHECKING:
+    from dragoman.model.transformer import Transformer
+
+Ids = Sequence[int]
+"""The token ids of a sentence, without bos and eos."""
+
+Copies = Mapping[int, int]
+"""The ids of reserved tokens in the target vocabulary, and how often a translation must contain each."""
+
+ComputeType = Literal["auto", "float32", "bfloat16", "int8"]
+"""Data types of an engine's weights; auto is bfloat16 on a GPU that supports it, otherwise float32."""
+
+NOT_IMPORTED = "this environment, because its package cannot be imported"
+"""How a reason against an engine begins; if another engine translates because of it, a warning says so."""
+
+
+class TargetScores(NamedTuple):
+    """A target's tokens and its end, given the source and the tokens before each.
+
+    `log_probabilities` are those of the tokens and of eos; `predictions` are the most probable tokens in their places.
+    """
+
+    log_probabilities: list[float]
+    predictions: list[int]
+
+
+class Engine(Protocol):
+    """Source ids in, hypotheses out."""
+
+    @property
+    def name(self) -> str:
+        """The engine's name in `ENGINES`, or 'ensemble'."""
+        ...
+
+    @property
+    def max_length(self) -> int:
+        """Maximum length of sources and translations in tokens, eos included."""
+        ...
+
+    @property
+    def weight_type(self) -> ComputeType:
+        """Data type of the weights and matrix products."""
+        ...
+
+    @property
+    def model(self) -> Transformer:
+        """The bundle's model in evaluation mode, not in half precision, on the engine's device; shared by threads.
+
+        Of an ensemble, the model of the first bundle.
+        """
+        ...
+
+    def translate(
+        self,
+        sources: Sequence[Ids],
+        prefixes: Sequence[Ids] | None = None,
+        trace: BeamTrace | None = None,
+        copies: Sequence[Copies] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each sentence, best first; all samples with minimum Bayes risk.
+
+        Args:
+            sources: Ids of each sentence, at least one and at most max_length - 1.
+            prefixes: Ids that each translation must begin with.
+            trace: Records the beam search.
+            copies: Reserved tokens that the translations of each sentence must contain; they contain no others.
+        """
+        ...
+
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[TargetScores]:
+        """The probabilities of given translations, in float32, each token given the tokens before it.
+
+        Unknown words have the probability of unk. Every engine computes this by `score_targets`.
+
+        Args:
+            sources: Ids of each source, at most max_length - 1.
+            targets: Ids of the target of each source, at most max_length - 1.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class EngineRequest:
+    """What an engine must support.
+
+    Args:
+        bundle: The translator.
+        decoding: Settings of the search.
+        device: Where to compute.
+        path: The bundle's directory, if it was read from disk and has the same weights.
+        compute_type: Data type of the engine's weights and matrix products, see `weight_type`.
+        token_scores: Whether hypotheses need log-probabilities of their tokens.
+        ensemble: More bundles with the same tokenizers; the predictions of all models are averaged.
+        threads: How many threads an engine with its own threads has; by default as many as torch.
+    """
+
+    bundle: Bundle
+    decoding: Decoding
+    device: Device = CPU
+    path: Path | None = None
+    compute_type: ComputeType = "auto"
+    token_scores: bool = True
+    ensemble: Sequence[Bundle] = ()
+    threads: int | None = None
+
+    @property
+    def max_length(self) -> int:
+        """Maximum length of sources and translations in tokens, eos included."""
+        return self.bundle.recipe.model.max_length
+
+    @property
+    def weight_type(self) -> ComputeType:
+        """The compute type, with the data type that 'auto' selects on the device."""
+        if self.compute_type != "auto":
+            return self.compute_type
+        if self.device.type != "cuda":
+            return "float32"
+        return "bfloat16" if str(compute_dtype("auto", self.device)) == "torch.bfloat16" else "float32"
+
 
 ENGINES = {
     "ctranslate2": "dragoman.engines.ctranslate2.engine",
@@ -53,7 +177,7 @@ def choose(request: EngineRequest, name: str | None = None) -> Choice:
         raise UserError(f"compute_type = {request.compute_type!r}: choose from {', '.join(types)}")
     rejected: dict[str, list[str]] = {}
     for candidate in ENGINES if name is None else (name,):
-        reasons = _module(candidate).unsupported(request)
+        reasons = import_module(ENGINES[candidate]).unsupported(request)
         if not reasons:
             for other, why in rejected.items():
                 if why[0].startswith(NOT_IMPORTED):
@@ -73,11 +197,7 @@ def open_engine(request: EngineRequest, name: str | None = None, announce: Annou
     choice = choose(request, name)
     if announce is not None:
         announce(choice)
-    return cast(Engine, _module(choice.name).open_engine(request))
-
-
-def _module(name: str) -> Any:
-    return import_module(ENGINES[name])
+    return cast(Engine, import_module(ENGINES[choice.name]).open_engine(request))
 
 
 def _refusal(rejected: dict[str, list[str]]) -> list[str]:

@@ -9,7 +9,6 @@ from dragoman.corpus.memory import TranslationMemory
 from dragoman.lexicon.match_context import MatchContext
 from dragoman.lexicon.match_index import MatchIndex
 from dragoman.text.id_store import IdStore
-from dragoman.text.masked_text import encode_masked, mask_texts, masking_of
 from dragoman.text.match import NO_MATCH, Match
 
 
@@ -31,8 +30,8 @@ class FuzzyMemory:
         self._bundle, self._context = bundle, MatchContext(bundle.source)
         self._longest = min(bundle.recipe.data.max_tokens, limit - 1)
         segments = memory.segments
-        masked = [mask.text for mask in mask_texts(bundle.source, list(segments))]
-        encoded = map(self._context.number_spans, encode_masked(bundle.source, masked))
+        masked = [mask.text for mask in bundle.source.mask(list(segments))]
+        encoded = map(self._context.number_spans, bundle.source.encode_masked(masked))
         groups = {tuple(ids): pair for ids, pair in zip(encoded, segments.items(), strict=True)}
         self._pairs = list(groups.values())  # of segments that differ only in masked spans, the last one
         self._index = MatchIndex(IdStore.of(groups))
@@ -52,6 +51,6 @@ class FuzzyMemory:
 
     def _encode(self, source: str, target: str) -> tuple[list[int], list[int]]:
         """The ids of a segment and of its translation, with the same reserved token for the same span."""
-        (mask,) = mask_texts(self._bundle.source, [source])
-        masked = mask.apply(target) if masking_of(self._bundle.source) else target
-        return encode_masked(self._bundle.source, [mask.text])[0], encode_masked(self._bundle.target, [masked])[0]
+        (mask,) = self._bundle.source.mask([source])
+        masked = mask.apply(target) if self._bundle.source.masking else target
+        return self._bundle.source.encode_masked([mask.text])[0], self._bundle.target.encode_masked([masked])[0]

@@ -30,7 +30,7 @@ from dragoman.system.files import temporary_directory
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.resumable import BuildCache, grouped
 from dragoman.text.id_store import IdStore
-from dragoman.text.masked_text import encode_pairs
+from dragoman.text.tokenizer import encode_pairs
 
 NEIGHBORS = 16
 """How many contexts vote for the next token."""

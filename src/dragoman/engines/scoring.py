@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,28 +15,16 @@ from dragoman.bundle import Bundle
 from dragoman.dataset.batch import make_batch
 from dragoman.dataset.buckets import split_into_batches
 from dragoman.dataset.token_store import PairStore
+from dragoman.engines.choose import Ids, TargetScores
 from dragoman.model.transformer import Transformer
 from dragoman.search.log_probabilities import log_probabilities, mean_log_probabilities
 from dragoman.text.id_store import IdStore
-
-Ids = Sequence[int]
-"""The token ids of a sentence, without bos and eos."""
 
 BATCH_TOKENS = 4096
 """Maximum number of source tokens and of target tokens in a batch, padding included."""
 
 LOGIT_ROWS = 512
 """Maximum number of tokens whose logits exist at the same time: those of 256,000 entries take 0.5 GB."""
-
-
-class TargetScores(NamedTuple):
-    """A target's tokens and its end, given the source and the tokens before each.
-
-    `log_probabilities` are those of the tokens and of eos; `predictions` are the most probable tokens in their places.
-    """
-
-    log_probabilities: list[float]
-    predictions: list[int]
 
 
 @dataclass(frozen=True)

@@ -7,31 +7,35 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, describe_direction, same_languages
 from dragoman.dataset.batch import pad
-from dragoman.engines.batching import batches_by_length, refuse_other_process, run_batches, search_workers
+from dragoman.engines.batching import batches_by_length, refuse_other_process
+from dragoman.engines.choose import ComputeType, Copies, EngineRequest, Ids, TargetScores
 from dragoman.engines.decoders import EnsembleDecoder, PreallocatedDecoder, PrefixDecoder
-from dragoman.engines.direction import describe_direction, same_languages
 from dragoman.engines.nearest_neighbors import NeighborDecoder, open_index
-from dragoman.engines.protocol import ComputeType, Copies, EngineRequest
-from dragoman.engines.scoring import Ids, TargetScores, score_targets
+from dragoman.engines.scoring import score_targets
 from dragoman.errors import UserError
 from dragoman.kernels import accelerated, supports_unpadded
 from dragoman.model.transformer import Transformer
 from dragoman.search.decode import decode
-from dragoman.search.hypothesis import BeamTrace, Decoder, Hypothesis
-from dragoman.search.logits_processors import ANY, Constraints, RequiredTokens, max_target_length
+from dragoman.search.hypothesis import BeamTrace, Decoder, Hypothesis, max_target_length
+from dragoman.search.logits_processors import ANY, Constraints, RequiredTokens
 from dragoman.system.device import to_device
-from dragoman.text.masked_text import reserved_ids
-from dragoman.text.multilingual import all_language_ids
+
+T = TypeVar("T")
+
+MOST_WORKERS = 8
+"""Maximum number of batches searched at once on a CPU; more threads would wait for Python's global lock."""
 
 
 def unsupported(request: EngineRequest) -> list[str]:
@@ -61,7 +65,7 @@ def open_engine(request: EngineRequest) -> StepEngine:
         decoder = EnsembleDecoder([member.decoder for member in members])
         return StepEngine("ensemble", decoder, request, members=members)
     dtype = torch.bfloat16 if request.weight_type == "bfloat16" else None
-    model = accelerated(request.bundle.model, request.device, dtype)
+    model = accelerated(request.bundle.model, torch.device(str(request.device)), dtype)
     return StepEngine("torch", _decoder(model, request), request, None if dtype else model)
 
 
@@ -94,6 +98,7 @@ class StepEngine:
         members: Sequence[StepEngine] = (),
     ) -> None:
         self.name, self.decoder, self.request, self._members = name, decoder, request, members
+        self.device = torch.device(str(request.device))
         self.max_length: int = min((member.max_length for member in members), default=request.max_length)
         self._model, self._process = model, os.getpid()
 
@@ -102,7 +107,7 @@ class StepEngine:
         """The bundle's model on the device, see `Engine.model`."""
         if self._members:
             return self._members[0].model
-        return self._model or accelerated(self.request.bundle.model, self.request.device)
+        return self._model or accelerated(self.request.bundle.model, self.device)
 
     @property
     def weight_type(self) -> ComputeType:
@@ -127,9 +132,9 @@ class StepEngine:
             keys = [zlib.crc32(np.array(sources[index], dtype=np.int64).tobytes()) for index in batch]
             return decode(self.decoder, source, self.request.decoding, constraints, trace, keys)
 
-        batches = batches_by_length(sources, self.request, search_workers(self.request.device))
+        batches = batches_by_length(sources, self.request, search_workers(self.device))
         found: list[list[Hypothesis]] = [[] for _ in sources]
-        for batch, results in zip(batches, run_batches(search, batches, self.request.device), strict=True):
+        for batch, results in zip(batches, run_batches(search, batches, self.device), strict=True):
             for index, hypotheses in zip(batch, results, strict=True):
                 found[index] = hypotheses
         return found
@@ -144,7 +149,7 @@ class StepEngine:
         self, sources: Sequence[Ids], prefixes: Sequence[Ids], copies: Sequence[Copies] | None
     ) -> tuple[Tensor, Constraints]:
         """Source ids, (sentences, source), and the constraints on their translations."""
-        bundle, device = self.request.bundle, self.request.device
+        bundle, device = self.request.bundle, self.device
         source, target = bundle.source.vocabulary, bundle.target.vocabulary
         limits = [max_target_length(len(ids) + 1, self.request.decoding, self.max_length) for ids in sources]
         forced = None
@@ -159,10 +164,31 @@ class StepEngine:
             target.forbidden_ids,
             lengths,
             prefixes=forced,
-            required=None if copies is None else RequiredTokens.of(reserved_ids(bundle.target), copies, device),
-            given=all_language_ids(bundle.target),
+            required=None if copies is None else RequiredTokens.of(bundle.target.reserved_ids, copies, device),
+            given=bundle.target.all_language_ids,
         )
         return ids, constraints
+
+
+def search_workers(device: torch.device) -> int:
+    """How many batches `run_batches` searches at once, at most."""
+    return min(torch.get_num_threads(), MOST_WORKERS) if device.type == "cpu" else 1
+
+
+def run_batches(search: Callable[[list[int]], T], batches: Sequence[list[int]], device: torch.device) -> list[T]:
+    """The results of all batches; on a CPU, several threads search one batch each.
+
+    This is faster than using all threads for each batch: while one thread runs Python code, the others compute.
+    """
+    threads, workers = torch.get_num_threads(), min(len(batches), search_workers(device))
+    if workers < 2:
+        return [search(batch) for batch in batches]
+    pool = ThreadPoolExecutor(workers, initializer=lambda: torch.set_num_threads(threads // workers))
+    try:
+        return list(pool.map(search, batches))
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)
 
 
 def check_tokenizers(bundle: Bundle, others: Sequence[Bundle]) -> None:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dragoman.dataset.prepare import Dataset
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.text.id_store import IdStore
-from dragoman.text.masked_text import encode_spans_masked
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def nearest_match_baseline(data: Dataset, sources: Sequence[str], references: Se
         sources: Texts to translate, at least one.
         references: The reference translation of each.
     """
-    nearest = nearest_sentences(data.train.source, encode_spans_masked(data.source, sources)).tolist()
+    nearest = nearest_sentences(data.train.source, data.source.encode_spans_masked(sources)).tolist()
     translations = [data.target.decode(data.train.target[index].tolist()) for index in nearest]
     scores = corpus_scores(translations, references)
     return Baseline("the translation of the most similar training sentence", scores["bleu"], scores["chrf"])

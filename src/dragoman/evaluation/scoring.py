@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from dragoman.engines.text_search import TextSearch
 from dragoman.search.hypothesis import finished_hypothesis
 from dragoman.system.resumable import grouped
-from dragoman.text.multilingual import language_ids
 from dragoman.text.translation import Translation
-from dragoman.translator import WINDOW, Translator
+from dragoman.translator import WINDOW, TextSearch, Translator
 
 
 def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[Translation]:
@@ -28,7 +26,7 @@ def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[
         UserError: The model computes probabilities that are not finite.
     """
     search = TextSearch(translator.bundle, translator.engine, translator.decoding)
-    limit, given = translator.source_limit, len(language_ids(translator.bundle.target))
+    limit, given = translator.source_limit, len(translator.bundle.target.language_ids)
     for window in grouped(pairs, WINDOW):
         sources = search.encode([source for source, _ in window])
         targets = search.encode_targets(sources, [target for _, target in window])

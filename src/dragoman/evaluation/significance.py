@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from statistics import mean
 from typing import Any, Literal
 
-from dragoman.engines.direction import describe_direction, same_languages
+from dragoman.bundle import describe_direction, same_languages
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.error_analysis import LENGTH_BOUNDS, group_name
 from dragoman.evaluation.evaluate import Report, evaluate

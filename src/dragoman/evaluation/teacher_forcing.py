@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dragoman.engines.scoring import Ids
+from dragoman.engines.choose import Ids
 from dragoman.evaluation.metrics import token_bleu
-from dragoman.text.masked_text import encode_pairs
+from dragoman.text.tokenizer import encode_pairs
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.translator import Translator
 

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.text.id_store import IdStore
-from dragoman.text.masked_text import encode_spans_masked
 from dragoman.text.tokenizer import Tokenizer
 
 CHUNK = 100_000  # sentences whose words are counted at once
@@ -26,7 +25,7 @@ def rarest_word_counts(train: IdStore, tokenizer: Tokenizer, texts: Sequence[str
         texts: The texts whose words are looked up; an empty text has the count 0.
     """
     hasher = _WordHasher(tokenizer)
-    hashes, first_words = hasher.hash_words(IdStore.of(encode_spans_masked(tokenizer, texts)))
+    hashes, first_words = hasher.hash_words(IdStore.of(tokenizer.encode_spans_masked(texts)))
     if not len(hashes):
         return np.zeros(len(texts), dtype=np.int64)
     known = np.unique(hashes)

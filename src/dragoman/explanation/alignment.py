@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import AttentionRows, Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.batch import make_batch
 from dragoman.dataset.buckets import split_into_batches
 from dragoman.dataset.token_store import PairStore
-from dragoman.errors import UserError
 from dragoman.explanation.capture import capture, private_copy
 from dragoman.explanation.tokens import WordTokens, word_tokens
 from dragoman.text.id_store import IdStore
 from dragoman.text.link import Link
-from dragoman.text.masked_text import mask_texts
 from dragoman.text.masking import KINDS, Mask
 
 BATCH_TOKENS = 2048
@@ -39,20 +36,6 @@ With 0, 12 % of the tags around one word of Multi30k also include an article or 
 EPSILON = 1e-9
 
 Weights = NDArray[np.float32]
-
-
-class AttentionRows(NamedTuple):
-    """Which rows of the cross-attention show what a token of the translation translates.
-
-    Attributes:
-        layer: The layer of the decoder, from 0.
-        shifted: Whether a token attends with the row in which it is the input of the decoder, instead of the one that
-            predicts it. In deep models the former is better (Chen et al. 2020, "Accurate word alignment induction from
-            neural machine translation", section 3).
-    """
-
-    layer: int
-    shifted: bool
 
 
 def align(
@@ -74,7 +57,7 @@ def align(
     """
     if not sources:
         return []
-    rows = rows or stored_rows(bundle)
+    rows = rows or bundle.attention_rows()
     pairs = read_words(bundle, sources, targets)
     whole = [index for index, (source, target) in enumerate(pairs) if not (source.is_cut or target.is_cut)]
     links: list[tuple[Link, ...]] = [()] * len(pairs)
@@ -84,24 +67,10 @@ def align(
     return links
 
 
-def stored_rows(bundle: Bundle) -> AttentionRows:
-    """The attention that was chosen at the end of training; in other bundles the last layer's.
-
-    Raises:
-        UserError: The bundle is damaged.
-    """
-    layers = bundle.recipe.model.decoder_layers
-    stored = bundle.alignment or {"layer": layers - 1, "shifted": False}
-    layer, shifted = stored.get("layer"), stored.get("shifted")
-    if not (isinstance(layer, int) and 0 <= layer < layers and isinstance(shifted, bool)):
-        raise UserError(f"{bundle.origin}: damaged (alignment)")
-    return AttentionRows(layer, shifted)
-
-
 def read_words(bundle: Bundle, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[WordTokens, WordTokens]]:
     """The words and tokens of texts and of their translations; both have the same reserved token for the same span."""
     limit = bundle.recipe.model.max_length - 1
-    masks = mask_texts(bundle.source, sources)
+    masks = bundle.source.mask(sources)
     return [
         (word_tokens(bundle.source, mask, limit), word_tokens(bundle.target, _mask_like(mask, target), limit))
         for mask, target in zip(masks, targets, strict=True)

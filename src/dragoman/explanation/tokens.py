@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import regex
@@ -12,9 +13,8 @@ from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
 from dragoman.languages.scripts import WITHOUT_SPACES
-from dragoman.text.masked_text import LabelledTokenizer, decode_reserved, encode_masked, masking_of
 from dragoman.text.masking import ALL_RESERVED, Mask
-from dragoman.text.multilingual import language_ids, without_language
+from dragoman.text.multilingual import without_language
 from dragoman.text.normalization import METASPACE
 from dragoman.text.tokenizer import Tokenizer
 
@@ -111,9 +111,9 @@ def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
     Tokenizers encode what is between spaces independently, so that each token belongs to the characters of one of these
     chunks. Within a chunk, tokens are found by the characters that they decode to.
     """
-    begin, tokenizer = language_ids(tokenizer), without_language(tokenizer)
+    begin, tokenizer = tokenizer.language_ids, without_language(tokenizer)
     chunks = [match.span() for match in _CHUNK.finditer(mask.text)]
-    encoded = encode_masked(tokenizer, [mask.text[start:end] for start, end in chunks])
+    encoded = tokenizer.encode_masked([mask.text[start:end] for start, end in chunks])
     ids = [*begin, *(index for each in encoded for index in each)]
     spans = [
         (start + first, start + last)
@@ -134,14 +134,14 @@ def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
 
 def _token_spans(tokenizer: Tokenizer, chunk: str, ids: Sequence[int]) -> list[Span]:
     """The characters of each token of a chunk; tokens that cannot be separated have the same characters."""
-    whole = decode_reserved(tokenizer, ids)
+    whole = tokenizer.decode_masked(ids)
     if whole.lower() != chunk.lower() or len(whole) != len(chunk):
         return [(0, len(chunk))] * len(ids)
     spans: list[Span] = []
     start, together = 0, list[int]()
     for index in ids:
         together.append(index)
-        text = decode_reserved(tokenizer, together) if len(together) <= MOST_TOGETHER else ""
+        text = tokenizer.decode_masked(together) if len(together) <= MOST_TOGETHER else ""
         if text and whole.startswith(text, start):
             spans += [(start, start + len(text))] * len(together)
             start, together = start + len(text), []
@@ -159,9 +159,34 @@ def _shares(words: Sequence[Span], tokens: Sequence[Span]) -> Shares:
 CONTINUATION = "·"  # precedes a token that continues the previous word
 
 
+class LabelledTokenizer(Tokenizer):
+    """A tokenizer as shown to people: reserved tokens are spelled like the spans of one sentence."""
+
+    def __init__(self, tokenizer: Tokenizer, mask: Mask) -> None:
+        self._tokenizer, self._mask = tokenizer, mask
+        self.vocabulary = copy(tokenizer.vocabulary)
+        self.vocabulary.tokens = [mask.label(token) for token in tokenizer.vocabulary.tokens]
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of masked sentences."""
+        return self._tokenizer.encode_masked([self._mask.apply(text) for text in texts])
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of these ids with the spans of the sentence."""
+        return self._tokenizer.restore(ids, self._mask)
+
+    def starts_word(self, token: str) -> bool:
+        """Whether this token begins a word."""
+        return self._tokenizer.starts_word(token)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything needed to rebuild the tokenizer."""
+        return self._tokenizer.to_json()
+
+
 def label_spans(bundle: Bundle, mask: Mask) -> Bundle:
     """The bundle with tokenizers that spell reserved tokens like the spans of a sentence."""
-    if masking_of(bundle.source) is None:
+    if bundle.source.masking is None:
         return bundle
     source, target = LabelledTokenizer(bundle.source, mask), LabelledTokenizer(bundle.target, mask)
     return replace(bundle, source=source, target=target)

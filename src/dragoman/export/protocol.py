@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from dragoman.bundle import Bundle
 from dragoman.settings import Decoding
 from dragoman.system.templates import template_environment
-from dragoman.text.masked_text import masking_of
 from dragoman.text.masking import RESERVED
-from dragoman.text.subword import SubwordTokenizer
 
 OutputKind = Literal["logits", "log-probabilities"]
 Outputs = NDArray[np.float32]
@@ -112,7 +110,7 @@ sentences in capital letters as usual; this mask does not.
 def without_masking(bundle: Bundle) -> Bundle:
     """The bundle as other programs use it: reserved characters are encoded and decoded like any others."""
     source, target = bundle.source, bundle.target
-    if not isinstance(source, SubwordTokenizer) or not isinstance(target, SubwordTokenizer) or not source.masking:
+    if source.masking is None:
         return bundle
     plain = source.with_masking(None)
     return replace(bundle, source=plain, target=plain if target is source else target.with_masking(None))
@@ -120,7 +118,7 @@ def without_masking(bundle: Bundle) -> Bundle:
 
 def describe_masking(bundle: Bundle) -> str:
     """The section about placeholders for the README of an export; empty if the bundle masks nothing."""
-    masking = masking_of(bundle.source)
+    masking = bundle.source.masking
     if masking is None:
         return ""
     rows = "\n".join(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from dragoman.text.masked_text import reserved_ids
 from dragoman.text.masking import KINDS
 from dragoman.text.placeholders import SpanKind
 from dragoman.text.tokenizer import Tokenizer
@@ -26,7 +25,7 @@ class MatchContext:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._separator = tokenizer.vocabulary.bos
-        self._kinds = {index: KINDS[tokenizer.vocabulary.tokens[index]] for index in reserved_ids(tokenizer)}
+        self._kinds = {index: KINDS[tokenizer.vocabulary.tokens[index]] for index in tokenizer.reserved_ids}
         self._of_kind: dict[SpanKind, list[int]] = defaultdict(list)
         for index, kind in self._kinds.items():
             self._of_kind[kind].append(index)

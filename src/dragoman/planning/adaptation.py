@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, describe_direction, translates
 from dragoman.corpus.pair import Languages
-from dragoman.engines.direction import describe_direction, translates
 from dragoman.model.transformer import parameter_counts
 from dragoman.planning.budget import PlannedBudget
 from dragoman.planning.choose import (

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from torch import Tensor
+from dragoman.settings import Decoding
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Cache(Protocol):
@@ -46,6 +49,18 @@ class Hypothesis:
 def length_penalty(length: int, alpha: float) -> float:
     """The divisor of a hypothesis' log-probability, ((5 + length) / 6)^alpha (Wu et al. 2016, eq. 14)."""
     return float(((5.0 + length) / 6.0) ** alpha)
+
+
+def max_target_length(source_length: int, settings: Decoding, model_limit: int) -> int:
+    """Maximum length of the translation of a source of this length; both lengths include eos.
+
+    Args:
+        source_length: Number of tokens of the source.
+        settings: max_length, max_length_ratio, max_length_offset.
+        model_limit: Maximum length that the model supports.
+    """
+    by_source = int(source_length * settings.max_length_ratio) + settings.max_length_offset
+    return max(1, min(by_source, settings.max_length, model_limit))
 
 
 def finished_hypothesis(tokens: list[int], log_probabilities: list[float], alpha: float) -> Hypothesis:

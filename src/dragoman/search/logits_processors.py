@@ -222,18 +222,6 @@ class Constraints:
         return torch.where(chosen, column, tokens), torch.where(chosen, only, values)
 
 
-def max_target_length(source_length: int, settings: Decoding, model_limit: int) -> int:
-    """Maximum length of the translation of a source of this length; both lengths include eos.
-
-    Args:
-        source_length: Number of tokens of the source.
-        settings: max_length, max_length_ratio, max_length_offset.
-        model_limit: Maximum length that the model supports.
-    """
-    by_source = int(source_length * settings.max_length_ratio) + settings.max_length_offset
-    return max(1, min(by_source, settings.max_length, model_limit))
-
-
 class RequiredTokens:
     """The number of times that each hypothesis must contain each of some ids.
 

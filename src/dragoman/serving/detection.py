@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from dragoman.doctor.input.training_text import TrainingText
+from dragoman.doctor.input import TrainingText
 from dragoman.languages.identify import LanguageProfile, identify, load_identifier
 from dragoman.serving.models import ModelTable
 

@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 
 from dragoman.corpus.pair import Languages
 from dragoman.documents.formats import open_document
-from dragoman.documents.segment import SegmentedDocument
+from dragoman.documents.segment import SegmentedDocument, with_glossary
 from dragoman.documents.sentences import WholeLines
-from dragoman.documents.terms import with_glossary
 from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import Priority

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
 from pathlib import Path
 
-from dragoman.bundle import Bundle, find_bundle
+from dragoman.bundle import Bundle, choose_direction, find_bundle, languages_of
 from dragoman.corpus.memory import TranslationMemory
-from dragoman.documents.division import CountTokens
 from dragoman.documents.segment import TranslateSegments
-from dragoman.documents.sentences import WholeLines
+from dragoman.documents.sentences import CountTokens, WholeLines
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import EngineRequest
-from dragoman.engines.direction import choose_direction, languages_of
-from dragoman.engines.protocol import ComputeType
+from dragoman.engines.choose import ComputeType
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe
 from dragoman.serving.page.words import WordTranslator
 from dragoman.settings import Decoding
-from dragoman.system.device import choose_device
+from dragoman.system.device import find_device
 from dragoman.translator import Translator
 
 
@@ -140,10 +138,11 @@ def _load_directions(path: Path, options: ModelOptions) -> list[ServedModel]:
     """A model for each direction of a bundle; all of them share an engine."""
     directory = find_bundle(path)
     bundle = Bundle.load(directory)
+    bundle = replace(bundle, weights=bundle.model)  # read now: the bundle may be replaced while the server runs
     decoding = _with_alternatives(
         build_recipe(bundle.recipe.to_dict(), options.overrides, origin=str(path)).decoding, options.alternatives
     )
-    device = choose_device(options.device)
+    device = find_device(options.device)
     request = EngineRequest(
         bundle, decoding, device, directory, options.compute_type, token_scores=False, threads=options.threads
     )

@@ -9,8 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from dragoman.documents.division import CountTokens, DividedSegments
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
+from dragoman.documents.sentences import CountTokens, DividedSegments
 from dragoman.serving.batch import Waiter, deliver, translate_batch
 from dragoman.serving.by_size import run_by_size
 from dragoman.serving.errors import RequestError

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dragoman.documents.html_text import HtmlText
-from dragoman.documents.plain_text import PlainText
-from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
-from dragoman.documents.terms import with_glossary
+from dragoman.documents.segment import SegmentedDocument, TranslatedSegment, with_glossary
+from dragoman.documents.sentences import PlainText
 from dragoman.serving.by_size import run_by_size
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route, ServedModel

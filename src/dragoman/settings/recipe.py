@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import Field
+from pydantic.fields import FieldInfo
 
 from dragoman.settings.base import Settings
 from dragoman.settings.data import Data
@@ -92,3 +93,22 @@ class Recipe(Settings):
     def to_dict(self) -> dict[str, Any]:
         """Every resolved value as plain data for TOML and JSON, without unset (None) values."""
         return self.model_dump(mode="json", exclude_none=True)
+
+
+Location = tuple[str | int, ...]
+"""The path of a value in a recipe, such as ``("data", "train", 0)``."""
+
+
+def field_at(location: Location) -> FieldInfo | None:
+    """The declaration of the key at a location, if there is such a key."""
+    owner = section_at(location[:-1]) if location else None
+    return owner.model_fields.get(str(location[-1])) if owner else None
+
+
+def section_at(location: Location) -> type[Settings] | None:
+    """The section at a location, or None if there is no section; the empty location is the whole recipe."""
+    if not location:
+        return Recipe
+    field = field_at(location)
+    kind = field.annotation if field else None
+    return kind if isinstance(kind, type) and issubclass(kind, Settings) else None

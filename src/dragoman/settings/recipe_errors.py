@@ -8,13 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic.fields import FieldInfo
 
 from dragoman.errors import nearest, shortened
 from dragoman.settings import Recipe, Settings
-
-Location = tuple[str | int, ...]
-"""The path of a value in a recipe, such as ``("data", "train", 0)``."""
+from dragoman.settings.recipe import Location, section_at
 
 
 def find_problems(error: ValidationError, document: Mapping[str, Any]) -> Iterator[str]:
@@ -37,21 +34,6 @@ def find_problems(error: ValidationError, document: Mapping[str, Any]) -> Iterat
         else:
             yield f"{_dotted(location)} = {_shown(document, location)}: must be {_allowed(location)}"
     yield from _broken_rules(Recipe, document, invalid)
-
-
-def field_at(location: Location) -> FieldInfo | None:
-    """The declaration of the key at a location, if there is such a key."""
-    owner = section_at(location[:-1]) if location else None
-    return owner.model_fields.get(str(location[-1])) if owner else None
-
-
-def section_at(location: Location) -> type[Settings] | None:
-    """The section at a location, or None if there is no section; the empty location is the whole recipe."""
-    if not location:
-        return Recipe
-    field = field_at(location)
-    kind = field.annotation if field else None
-    return kind if isinstance(kind, type) and issubclass(kind, Settings) else None
 
 
 def describe_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:

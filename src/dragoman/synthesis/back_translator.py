@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from dragoman.bundle import same_languages
 from dragoman.corpus.pair import Pair
-from dragoman.engines.direction import same_languages
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.settings.decoding import PLAIN_SEARCH

@@ -9,11 +9,10 @@ from typing import Any
 
 import torch
 
-from dragoman.bundle import Bundle, find_bundle
+from dragoman.bundle import Bundle, choose_direction, find_bundle, languages_of, same_languages
 from dragoman.corpus.pair import Languages
 from dragoman.engines import EngineRequest, choose
-from dragoman.engines.direction import choose_direction, languages_of, same_languages
-from dragoman.engines.protocol import ComputeType
+from dragoman.engines.choose import ComputeType
 from dragoman.engines.torch_engine import check_tokenizers
 from dragoman.errors import UserError
 from dragoman.settings import Text

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from dragoman.bundle import Bundle
-from dragoman.doctor.input.source_language import OTHER_LANGUAGE, SourceLanguage
-from dragoman.doctor.input.training_text import TrainingText
+from dragoman.doctor.input import OTHER_LANGUAGE, SourceLanguage, TrainingText
 from dragoman.doctor.output.text_checks import check_sentence
 from dragoman.errors import UserError
 from dragoman.text.translation import Translation

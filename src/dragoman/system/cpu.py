@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,9 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 SCHEDULED = Path("/proc/self/schedstat")
 """Linux: nanoseconds that the main thread has run, and that it has waited for a processor."""
+
+CPU_INFO = Path("/proc/cpuinfo")
+"""Linux: the processors with their instructions."""
 
 SPINS = "1000"
 """How often a thread of OpenMP looks for more work before it sleeps; libgomp's default is 300,000 times, for
@@ -40,6 +44,22 @@ def default_threads() -> int:
     """Threads that a process trains with if nothing else is said: OMP_NUM_THREADS, or one for each usable core."""
     requested = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, int(requested)) if requested.isdecimal() else usable_cores()
+
+
+def process_threads() -> int:
+    """Threads that this process computes with: those of torch if it is loaded, otherwise `default_threads`."""
+    torch = sys.modules.get("torch")
+    return torch.get_num_threads() if torch else default_threads()
+
+
+def has_avx512() -> bool:
+    """Whether this is an x86 processor with the AVX-512 instructions that torch and CTranslate2 use."""
+    if "torch" in sys.modules or not CPU_INFO.exists():
+        import torch
+
+        return torch.backends.cpu.get_cpu_capability() == "AVX512"
+    flags = next((line for line in CPU_INFO.read_text(errors="replace").splitlines() if line.startswith("flags")), "")
+    return {"avx512f", "avx512bw", "avx512dq", "avx512vl", "fma"} <= set(flags.split())
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
 from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
@@ -21,6 +21,8 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
     Raises:
         OSError: The disk is full, or the file cannot be written.
     """
+    from safetensors.torch import save_file
+
     path.touch()
     mode = path.stat().st_mode
     try:
@@ -31,8 +33,8 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
 
 
 @contextmanager
-def open_tensors(path: Path) -> Iterator[Any]:
-    """Open a file of safetensors; the library compares its size with its header.
+def open_tensors(path: Path, framework: Literal["pt", "numpy"] = "numpy") -> Iterator[Any]:
+    """Open a file of safetensors for torch or for NumPy; the library compares its size with its header.
 
     Raises:
         UserError: It is missing, unreadable or damaged.
@@ -42,7 +44,7 @@ def open_tensors(path: Path) -> Iterator[Any]:
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
     try:
-        file = safe_open(path, framework="pt")
+        file = safe_open(path, framework=framework)
     except (SafetensorError, OSError, RuntimeError) as error:  # torch maps the file into memory
         raise UserError(f"{path}: damaged: {error}; copy it again") from error
     try:
@@ -58,6 +60,8 @@ def read_parameters(path: Path, file: Any, parameters: Mapping[str, Tensor]) -> 
     Raises:
         UserError: One contains NaN or infinite values.
     """
+    import torch
+
     with torch.no_grad():
         for name, parameter in parameters.items():
             stored = file.get_tensor(name)

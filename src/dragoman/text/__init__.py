@@ -2,9 +2,9 @@
 
 The way of a sentence: `normalization`, then `masking` of what `placeholders` and `number_forms` find, then a tokenizer.
 
-- Tokenizers: `tokenizer` (the interface), `registry` (the table), `vocabulary`; `subword`, `subword_training` and
+- Tokenizers: `tokenizer` (what all of them do), `registry` (the table), `vocabulary`; `subword`, `subword_training` and
   `bpe_dropout`; `words` with `detokenizer`; `sentencepiece` and `multilingual`, which are imported
-- Copied spans: `masking`, `masked_text`, `tag_spaces`, `known_characters`
+- Copied spans: `masking`, `tag_spaces`, `known_characters`
 - Terms: `glossary`, `term_matcher`, `term_marks`, `lemmas`, `word_forms`
 - Changes to training text: `augmentation`, `sentence_changes` (the same for ids), `noise`, `usual_case`
 - Results and data: `translation`, `match`, `link`, `id_store`

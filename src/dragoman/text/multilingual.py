@@ -11,7 +11,7 @@ from dragoman.settings import Settings
 from dragoman.text.tokenizer import Tokenizer
 
 
-class MultilingualTokenizer:
+class MultilingualTokenizer(Tokenizer):
     """A tokenizer that puts the token of a language in front of each sentence that has tokens.
 
     Args:
@@ -23,23 +23,28 @@ class MultilingualTokenizer:
     def __init__(self, tokenizer: Tokenizer, tokens: Mapping[str, str], language: str) -> None:
         self.tokenizer, self.tokens, self.language = tokenizer, dict(tokens), language
         self.vocabulary = tokenizer.vocabulary
-        self.language_id = self.vocabulary.ids[self.tokens[language]]
-        self._hidden = {self.vocabulary.ids[token] for token in self.tokens.values()}
+        self.language_ids = [self.vocabulary.ids[self.tokens[language]]]
+        self.all_language_ids = [self.vocabulary.ids[token] for token in self.tokens.values()]
+        self._hidden = set(self.all_language_ids)
         self._spellings = set(self.tokens.values())
 
     def with_language(self, language: str) -> MultilingualTokenizer:
         """The same tokenizer for sentences in another language."""
         other = copy(self)
-        other.language, other.language_id = language, self.vocabulary.ids[self.tokens[language]]
+        other.language, other.language_ids = language, [self.vocabulary.ids[self.tokens[language]]]
         return other
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each sentence, the token of the language first; none for a sentence without tokens."""
-        return [[self.language_id, *ids] if ids else [] for ids in self.tokenizer.encode(texts)]
+        return [[*self.language_ids, *ids] if ids else [] for ids in self.tokenizer.encode(texts)]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The sentence that these ids represent, without the tokens of languages."""
         return self.tokenizer.decode([index for index in ids if index not in self._hidden])
+
+    def normalize(self, text: str) -> str:
+        """The text as it is split into tokens."""
+        return self.tokenizer.normalize(text)
 
     def starts_word(self, token: str) -> bool:
         """Whether this token begins a word; the token of a language is a word."""
@@ -58,18 +63,6 @@ class MultilingualTokenizer:
 def without_language(tokenizer: Tokenizer) -> Tokenizer:
     """The tokenizer that splits the text, which puts no token in front of it."""
     return tokenizer.tokenizer if isinstance(tokenizer, MultilingualTokenizer) else tokenizer
-
-
-def language_ids(tokenizer: Tokenizer) -> list[int]:
-    """The ids that each sentence begins with: the token of its language, or none."""
-    return [tokenizer.language_id] if isinstance(tokenizer, MultilingualTokenizer) else []
-
-
-def all_language_ids(tokenizer: Tokenizer) -> list[int]:
-    """The ids of the tokens of all languages."""
-    if not isinstance(tokenizer, MultilingualTokenizer):
-        return []
-    return [tokenizer.vocabulary.ids[token] for token in tokenizer.tokens.values()]
 
 
 class StoredMultilingual(Settings):

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from dragoman.languages.sentence_marks import without_end
 from dragoman.text.augmentation import add_typos, to_title_case, to_upper_case
-from dragoman.text.masked_text import decode_reserved, encode_masked
-from dragoman.text.multilingual import all_language_ids, without_language
+from dragoman.text.multilingual import without_language
 from dragoman.text.tokenizer import Tokenizer
 
 Word = tuple[int, ...]
@@ -37,7 +36,7 @@ class SentenceChanges:
 
     def __init__(self, tokenizer: Tokenizer, language: str) -> None:
         self._tokenizer, self._language = tokenizer, language
-        self._languages = set(all_language_ids(tokenizer))
+        self._languages = set(tokenizer.all_language_ids)
         self._unchanged = {tokenizer.vocabulary.unk, *self._languages}
         self._words_only = without_language(tokenizer)
         self._starts = [tokenizer.starts_word(token) for token in tokenizer.vocabulary.tokens]
@@ -69,9 +68,8 @@ class SentenceChanges:
         """The sentence with typing errors; unchanged if it contains unk, whose text is unknown."""
         if self._tokenizer.vocabulary.unk in ids:
             return list(map(int, ids))
-        return encode_masked(
-            self._tokenizer, [add_typos(decode_reserved(self._tokenizer, ids.tolist()), Random(seed))]
-        )[0]
+        text = add_typos(self._tokenizer.decode_masked(ids.tolist()), Random(seed))
+        return self._tokenizer.encode_masked([text])[0]
 
     def _words(self, ids: Ids) -> list[Word]:
         numbers = ids.tolist()
@@ -84,6 +82,6 @@ class SentenceChanges:
         def change_word(word: Word) -> Word:
             if not self._unchanged.isdisjoint(word):
                 return word
-            return tuple(encode_masked(self._words_only, [change(decode_reserved(self._words_only, word))])[0])
+            return tuple(self._words_only.encode_masked([change(self._words_only.decode_masked(word))])[0])
 
         return lru_cache(maxsize=REMEMBERED)(change_word)

@@ -10,10 +10,11 @@ from typing import Any, Literal
 from dragoman.errors import UserError
 from dragoman.settings import Settings, Specials
 from dragoman.text.normalization import METASPACE, collapse_spaces, replace_surrogates
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
 
-class SentencePieceTokenizer:
+class SentencePieceTokenizer(Tokenizer):
     """The pieces of a SentencePiece model; pieces that are not in the vocabulary are unk.
 
     A text may start with a language code such as ``>>fra<<``, which is one token. Models with several target

@@ -16,6 +16,7 @@ from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.masking import ALL_RESERVED, Masking, replace_reserved
 from dragoman.text.normalization import METASPACE, collapse_spaces, replace_surrogates
 from dragoman.text.term_marks import TERM_MARKS
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.usual_case import UsualCase
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
@@ -23,7 +24,7 @@ SubwordKind = Literal["bpe", "unigram"]
 PreTokenizer = Literal["metaspace", "whitespace"]
 
 
-class SubwordTokenizer:
+class SubwordTokenizer(Tokenizer):
     """Subwords of normalized text; with byte fallback nothing is ever unk.
 
     Normalization applies the Unicode normal form, lowercases if configured, and collapses spaces (see `SPACES`). With

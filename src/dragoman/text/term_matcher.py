@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -38,6 +39,11 @@ class CheckedTerm:
     source: str
     target: str
     used: Use
+
+
+def missing_terms(terms: Iterable[CheckedTerm]) -> list[str]:
+    """The problems of a translation that does not use some terms."""
+    return list(dict.fromkeys(f"missing term: {term.target}" for term in terms if term.used == "not"))
 
 
 @dataclass(frozen=True)

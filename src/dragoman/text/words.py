@@ -14,6 +14,7 @@ from dragoman.languages.codes import primary_language
 from dragoman.settings import Settings, Specials, Text
 from dragoman.text.detokenizer import join_words
 from dragoman.text.normalization import collapse_spaces, replace_surrogates
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
 SplitFunction = Callable[[str], list[str]]
@@ -41,7 +42,7 @@ class WordRules(Settings):
         return text.lower() if self.lowercase else text
 
 
-class WordTokenizer:
+class WordTokenizer(Tokenizer):
     """Words in a vocabulary; other words, and words spelled like a special token, are unk.
 
     White space that spaCy returns as a token (double spaces, no-break spaces) remains a token. Decoding joins words
@@ -68,6 +69,10 @@ class WordTokenizer:
         """The words of these ids as one line of text, without pad, bos and eos."""
         words = [self.vocabulary.tokens[index] for index in ids if index not in self._hidden]
         return collapse_spaces(" ".join(words) if self.rules.type == "whitespace" else join_words(words))
+
+    def normalize(self, text: str) -> str:
+        """The text as the rules normalize it."""
+        return self.rules.normalize(text)
 
     def starts_word(self, token: str) -> bool:
         """Whether this token begins a word: every token is a whole word."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.doctor.input.training_text import describe_text
+from dragoman.doctor.input import describe_text
 from dragoman.doctor.output.text_checks import check_sentence
 
 SOURCES = ["Der Hund läuft über die grüne Wiese.", "Die Frau liest ein Buch.", "Der Mann und das Kind schlafen."] * 9

@@ -13,7 +13,7 @@ import dragoman
 from dragoman.bundle import Bundle
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.doctor import Finding
-from dragoman.doctor.input.training_text import describe_text
+from dragoman.doctor.input import describe_text
 from dragoman.doctor.output import check
 from dragoman.doctor.output.check import check_translator
 from dragoman.doctor.output.source_checks import find_unusual_sources

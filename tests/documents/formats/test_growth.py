@@ -10,12 +10,10 @@ from growth import assert_linear
 from office_files import HEAD, W, docx
 from segment_translators import assemble, translate_upper
 
-from dragoman.documents.division import divide
 from dragoman.documents.formats import open_document
 from dragoman.documents.html_text import HtmlText
-from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import TranslatedSegment
-from dragoman.documents.sentences import split_sentences
+from dragoman.documents.sentences import PlainText, divide, split_sentences
 
 LANGUAGES = ("de", "en")
 CUE = "1\n00:00:01,000 --> 00:00:02,500\n"

@@ -9,8 +9,7 @@ from dragoman.bundle import Bundle
 from dragoman.doctor.data.line_statistics import compute_line_statistics, normalize
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
-from dragoman.doctor.input.text_warnings import TextChecker
-from dragoman.doctor.input.training_text import TrainingText, log_length_ratio
+from dragoman.doctor.input import TextChecker, TrainingText, log_length_ratio
 from dragoman.doctor.output.text_checks import MAX_DEVIATIONS
 
 UNUSUAL_SHARE = 0.05  # of the sources; fewer unusual ones of a kind change no average

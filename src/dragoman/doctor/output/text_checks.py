@@ -10,7 +10,7 @@ import regex
 
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
-from dragoman.doctor.input.training_text import TrainingText, log_length_ratio
+from dragoman.doctor.input import TrainingText, log_length_ratio
 from dragoman.errors import shortened
 from dragoman.languages.identify import words_of
 from dragoman.languages.scripts import WITHOUT_SPACES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, EncodedDocument
-from dragoman.documents.plain_text import PlainText
+from dragoman.documents.sentences import PlainText
 
 
 def open_txt(file: DocumentFile) -> EncodedDocument:

@@ -53,9 +53,10 @@ def conversion_directory(path: Path, compute_type: str) -> Path | None:
         The directory; None if the converted bundle does not exist and neither place is writable.
     """
     origin = _origin(path)
-    places = _places(path, origin, compute_type)
-    current = (place for place in places if _is_current(place, origin))
-    return next(current, None) or next(filter(_is_writable, places), None)
+    if _is_current(place := _place(path, compute_type), origin):
+        return place
+    cached = _cached_place(origin, compute_type)
+    return cached if _is_current(cached, origin) else next(filter(_is_writable, (place, cached)), None)
 
 
 def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
@@ -65,11 +66,13 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
         UserError: It cannot be written, or another bundle is in its place now.
     """
     origin = _origin(path)
-    places = _places(path, origin, compute_type)
     _require_origin(bundle, path, origin)
-    if intact := next((place for place in places if _is_intact(place, origin)), None):
-        return intact
-    place = next(filter(_is_writable, places), None)
+    if _is_intact(place := _place(path, compute_type), origin):
+        return place
+    cached = _cached_place(origin, compute_type)
+    if _is_intact(cached, origin):
+        return cached
+    place = next(filter(_is_writable, (place, cached)), None)
     if place is None:
         raise UserError(f"{path}: neither the bundle's directory nor the cache directory is writable")
     try:
@@ -98,9 +101,14 @@ def _origin(path: Path) -> dict[str, str]:
     return {"bundle": sha256(path / "bundle.json"), "dragoman": __version__}
 
 
-def _places(path: Path, origin: dict[str, str], compute_type: str) -> list[Path]:
-    name = f"ctranslate2-{compute_type}"
-    return [path / name, cache_directory() / "converted" / origin["bundle"][:16] / name]
+def _place(path: Path, compute_type: str) -> Path:
+    """Where a converted bundle is if its directory is writable."""
+    return path / f"ctranslate2-{compute_type}"
+
+
+def _cached_place(origin: dict[str, str], compute_type: str) -> Path:
+    """Where it is otherwise."""
+    return cache_directory() / "converted" / origin["bundle"][:16] / f"ctranslate2-{compute_type}"
 
 
 def _is_current(place: Path, origin: dict[str, str]) -> bool:

@@ -5,25 +5,23 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from dragoman.engines.batching import batches_by_length, refuse_other_process
+from dragoman.engines.choose import NOT_IMPORTED, ComputeType, Copies, EngineRequest, Ids, TargetScores
 from dragoman.engines.ctranslate2.convert import conversion_directory, convert, unsupported_settings
-from dragoman.engines.protocol import NOT_IMPORTED, ComputeType, Copies, EngineRequest
-from dragoman.engines.scoring import Ids, TargetScores
-from dragoman.engines.torch_engine import StepEngine
-from dragoman.engines.torch_engine import open_engine as open_torch_engine
 from dragoman.errors import UserError
-from dragoman.model.transformer import Transformer
-from dragoman.search.hypothesis import BeamTrace, Hypothesis, finished_hypothesis, length_penalty
-from dragoman.search.logits_processors import max_target_length
-from dragoman.text.multilingual import all_language_ids
+from dragoman.search.hypothesis import BeamTrace, Hypothesis, finished_hypothesis, length_penalty, max_target_length
+from dragoman.system.cpu import has_avx512, process_threads
+
+if TYPE_CHECKING:
+    from dragoman.engines.torch_engine import StepEngine
+    from dragoman.model.transformer import Transformer
 
 _SCORED_TOKENS = 256  # per batch; small, so that even a few sentences keep several workers busy
 _BATCH_TOKENS = 1024  # small, so that every worker gets some batches of a long text
@@ -104,8 +102,8 @@ class CTranslate2Engine:
 
     def __init__(self, request: EngineRequest, converted: Path) -> None:
         self.request, self.max_length, self.weight_type = request, request.max_length, request.weight_type
-        self._languages = set(all_language_ids(request.bundle.target))
-        self._workers = Workers(converted, request.weight_type, request.threads or torch.get_num_threads())
+        self._languages = set(request.bundle.target.all_language_ids)
+        self._workers = Workers(converted, request.weight_type, request.threads or process_threads())
 
     @property
     def model(self) -> Transformer:
@@ -114,7 +112,9 @@ class CTranslate2Engine:
 
     @cached_property
     def _torch(self) -> StepEngine:
-        """The engine for what CTranslate2 cannot do."""
+        """The engine for what CTranslate2 cannot do; torch is only loaded for it."""
+        from dragoman.engines.torch_engine import open_engine as open_torch_engine
+
         return open_torch_engine(replace(self.request, path=None, compute_type="float32"))
 
     def translate(
@@ -126,20 +126,33 @@ class CTranslate2Engine:
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, see `Engine.translate`."""
         starts = prefixes or [[]] * len(sources)
-        given = any(len(start) != self._starts_with_language(start) for start in starts)
+        given = any(len(start) > 1 or (start and start[0] not in self._languages) for start in starts)
         if given or copies is not None or trace is not None:
             return self._torch.translate(sources, prefixes, trace, copies)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         batches = batches_by_length(sources, self.request)
-        pending = [self._submit([sources[i] for i in batch], [starts[i] for i in batch]) for batch in batches]
+        limits = [max_target_length(len(each) + 1, self.request.decoding, self.max_length) for each in sources]
+        pending = [
+            self._submit([sources[i] for i in batch], [starts[i] for i in batch], max(limits[i] for i in batch))
+            for batch in batches
+        ]
         scores = []
         for batch, results in zip(batches, pending, strict=True):
             for index, result in zip(batch, results, strict=True):
-                found[index] = self._best(result.result(), self._limit(sources[index]))
-            scores.append(self._submit_unscored(batch, sources, found))
-        for batch, results in zip(batches, scores, strict=True):
-            self._add_scores(batch, found, results)
-        self._search_unfinished(sources, starts, found)
+                found[index] = self._best(result.result(), limits[index])
+            # the score of a greedy search that reached its limit is not known yet
+            unscored = [
+                index
+                for index in batch
+                if self.request.token_scores or any(math.isnan(each.score) for each in found[index])
+            ]
+            pairs = [(sources[index], each.tokens) for index in unscored for each in found[index]]
+            submitted = self._submit_scoring([source for source, _ in pairs], [target for _, target in pairs])
+            scores.append((unscored, submitted))
+        for unscored, results in scores:
+            self._add_scores(unscored, found, results)
+        if unfinished := [index for index, hypotheses in enumerate(found) if not hypotheses]:
+            self._search_unfinished(unfinished, sources, starts, found)
         return found
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[TargetScores]:
@@ -150,19 +163,11 @@ class CTranslate2Engine:
         """Log-probabilities of the tokens of given translations, and of their ends, by the converted model."""
         return [result.result().log_probs for result in self._submit_scoring(sources, targets)]
 
-    def _limit(self, source: Ids) -> int:
-        return max_target_length(len(source) + 1, self.request.decoding, self.max_length)
-
-    def _starts_with_language(self, target: Ids) -> bool:
-        """Whether a translation begins with the token of a language, which has no log-probability."""
-        return bool(target) and target[0] in self._languages
-
-    def _submit(self, sources: Sequence[Ids], starts: Sequence[Ids]) -> list[Any]:
+    def _submit(self, sources: Sequence[Ids], starts: Sequence[Ids], longest: int) -> list[Any]:
         """Queue sentences of similar length, with the language of each translation; returns their future results."""
         bundle, decoding = self.request.bundle, self.request.decoding
         tokens, target_tokens = bundle.source.vocabulary.tokens, bundle.target.vocabulary.tokens
         languages = [[target_tokens[token] for token in start] for start in starts]
-        longest = max(1, *map(self._limit, sources))
         results: list[Any] = self._workers.translator.translate_batch(
             [[tokens[token] for token in source] for source in sources],
             target_prefix=languages if any(languages) else None,
@@ -198,15 +203,8 @@ class CTranslate2Engine:
         order = sorted(range(len(scores)), key=lambda index: -scores[index])[: decoding.n_best]
         return [Hypothesis([ids[token] for token in result.hypotheses[i][:-1]], [], scores[i]) for i in order]
 
-    def _needs_scores(self, hypothesis: Hypothesis) -> bool:
-        return self.request.token_scores or math.isnan(hypothesis.score)
-
-    def _submit_unscored(self, batch: list[int], sources: Sequence[Ids], found: list[list[Hypothesis]]) -> list[Any]:
-        """Queue the hypotheses of a batch that need log-probabilities for scoring; returns their future results."""
-        pairs = [(sources[i], each.tokens) for i in batch for each in found[i] if self._needs_scores(each)]
-        return self._submit_scoring([source for source, _ in pairs], [target for _, target in pairs])
-
     def _submit_scoring(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[Any]:
+        """Queue hypotheses, whose tokens need log-probabilities; returns their future results."""
         if not sources:
             return []
         bundle = self.request.bundle
@@ -220,29 +218,25 @@ class CTranslate2Engine:
         )
         return results
 
-    def _add_scores(self, batch: list[int], found: list[list[Hypothesis]], results: Sequence[Any]) -> None:
-        """Replace the hypotheses that were queued for scoring by scored ones."""
+    def _add_scores(self, unscored: list[int], found: list[list[Hypothesis]], results: Sequence[Any]) -> None:
+        """Replace the hypotheses of sentences, which were queued for scoring, by scored ones."""
         scores, alpha = iter(results), self.request.decoding.length_penalty
-        for index in batch:
-            if any(map(self._needs_scores, found[index])):
-                scored = [
-                    finished_hypothesis(each.tokens, self._given(each.tokens, next(scores).result().log_probs), alpha)
-                    for each in found[index]
-                ]
-                found[index] = sorted(scored, key=lambda hypothesis: -hypothesis.score)
+        for index in unscored:
+            scored = []
+            for hypothesis in found[index]:
+                tokens, values = hypothesis.tokens, next(scores).result().log_probs
+                if tokens and tokens[0] in self._languages:  # the token of a language is given
+                    values = [0.0, *values[1:]]
+                scored.append(finished_hypothesis(tokens, values, alpha))
+            found[index] = sorted(scored, key=lambda hypothesis: -hypothesis.score)
 
-    def _given(self, tokens: Ids, values: list[float]) -> list[float]:
-        """The log-probabilities of tokens, with 0 for that of the language."""
-        return [0.0, *values[1:]] if self._starts_with_language(tokens) else values
-
-    def _search_unfinished(self, sources: Sequence[Ids], starts: Sequence[Ids], found: list[list[Hypothesis]]) -> None:
-        """Search the sentences without a hypothesis by the engine torch."""
-        unfinished = [index for index, hypotheses in enumerate(found) if not hypotheses]
-        if unfinished:
-            chosen = [sources[index] for index in unfinished], [starts[index] for index in unfinished]
-            searched = self._torch.translate(*chosen)
-            for index, hypotheses in zip(unfinished, searched, strict=True):
-                found[index] = hypotheses
+    def _search_unfinished(
+        self, unfinished: list[int], sources: Sequence[Ids], starts: Sequence[Ids], found: list[list[Hypothesis]]
+    ) -> None:
+        """Search sentences whose beam reached the limit by the engine torch."""
+        chosen = [sources[index] for index in unfinished], [starts[index] for index in unfinished]
+        for index, hypotheses in zip(unfinished, self._torch.translate(*chosen), strict=True):
+            found[index] = hypotheses
 
 
 class Workers:
@@ -258,9 +252,29 @@ class Workers:
     """
 
     def __init__(self, converted: Path, compute_type: ComputeType, count: int) -> None:
-        self._converted, self._compute_type, self._count = converted, compute_type, count
+        import ctranslate2
+
         self._process = os.getpid()
-        self._translator: Any = self._open()
+        torch = sys.modules.get("torch")
+        threads = torch.get_num_threads() if torch else 0
+        requested = _INSTRUCTIONS not in os.environ and has_avx512()
+        try:
+            if requested:
+                os.environ[_INSTRUCTIONS] = "AVX512"
+            self._translator = ctranslate2.Translator(
+                str(converted),
+                compute_type=compute_type,
+                inter_threads=count,
+                intra_threads=1,
+                max_queued_batches=-1,  # submitting never blocks, so finished results are read meanwhile
+            )
+        except (RuntimeError, ValueError) as error:
+            raise UserError(f"{converted}: CTranslate2 cannot read it: {error}") from error
+        finally:
+            if torch:
+                torch.set_num_threads(threads)  # CTranslate2 sets those of OpenMP, which torch uses too
+            if requested:
+                del os.environ[_INSTRUCTIONS]
 
     @property
     def translator(self) -> Any:
@@ -277,27 +291,5 @@ class Workers:
 
         There, a reference to it is never released.
         """
-        if os.getpid() != self._process:
+        if os.getpid() != self._process and hasattr(self, "_translator"):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._translator))
-
-    def _open(self) -> Any:
-        import ctranslate2
-
-        threads = torch.get_num_threads()
-        requested = torch.backends.cpu.get_cpu_capability() == "AVX512" and _INSTRUCTIONS not in os.environ
-        try:
-            if requested:
-                os.environ[_INSTRUCTIONS] = "AVX512"
-            return ctranslate2.Translator(
-                str(self._converted),
-                compute_type=self._compute_type,
-                inter_threads=self._count,
-                intra_threads=1,
-                max_queued_batches=-1,  # submitting never blocks, so finished results are read meanwhile
-            )
-        except (RuntimeError, ValueError) as error:
-            raise UserError(f"{self._converted}: CTranslate2 cannot read it: {error}") from error
-        finally:
-            torch.set_num_threads(threads)  # CTranslate2 sets those of OpenMP, which torch uses too
-            if requested:
-                del os.environ[_INSTRUCTIONS]

@@ -13,7 +13,6 @@ from dragoman.explanation.tokens import label_spans
 from dragoman.search.description import describe_decoding
 from dragoman.settings import Decoding
 from dragoman.system.templates import template_environment
-from dragoman.text.masked_text import mask_texts
 
 HERE = Path(__file__).parent
 SCRIPTS = ("shared.js", "output_tokens.js", "attention.js", "heat_map.js", "beam_search.js", "start.js")
@@ -29,7 +28,7 @@ def render_page(bundle: Bundle, decoding: Decoding, text: str, explanation: Expl
         text: The source text.
         explanation: The explanation of its translation.
     """
-    (mask,) = mask_texts(bundle.source, [text])
+    (mask,) = bundle.source.mask([text])
     data = page_data(label_spans(bundle, mask), explanation)
     environment = template_environment(HERE)
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}

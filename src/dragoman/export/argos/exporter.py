@@ -19,8 +19,6 @@ from dragoman.export.ctranslate2 import exporter as ctranslate2
 from dragoman.export.protocol import ExportedModel, OutputKind, Outputs, list_other_settings, write_readme
 from dragoman.settings import Decoding
 from dragoman.system.version import __version__
-from dragoman.text.masked_text import masking_of
-from dragoman.text.multilingual import language_ids
 from dragoman.text.sentencepiece import SentencePieceTokenizer
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
@@ -41,10 +39,10 @@ MODEL_FILES = (
 
 def unsupported(bundle: Bundle) -> list[str]:
     """What Argos cannot express, see `Exporter.unsupported`."""
-    if language_ids(bundle.source):
+    if bundle.source.language_ids:
         return ["several languages: a package has one direction, and Argos puts no language in front of a sentence"]
     reasons = ctranslate2.unsupported(bundle) + unsupported_tokenizer(bundle.source)
-    if masking_of(bundle.source):
+    if bundle.source.masking:
         reasons.append(
             "text.placeholders = true: Argos does not replace numbers and placeholders by reserved tokens, and would "
             "translate them wrongly; train with --set text.placeholders=false --set text.terms=false --set "
@@ -141,7 +139,7 @@ def package_file(bundle: Bundle, directory: Path) -> Path:
     return directory / f"{bundle.recipe.name}.argosmodel"
 
 
-class _ArgosTokenizer:
+class _ArgosTokenizer(Tokenizer):
     """Splits text with a SentencePiece model, and joins tokens as Argos does.
 
     Args:

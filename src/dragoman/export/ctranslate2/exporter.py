@@ -21,7 +21,6 @@ from dragoman.export.protocol import (
     select_settings,
     write_readme,
 )
-from dragoman.text.multilingual import language_ids
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.translator import Translator
 
@@ -56,7 +55,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
         "decoding": decoding,
         "max_length": bundle.model.settings.max_length,
         "eos": json.dumps(bundle.target.vocabulary.specials.eos, ensure_ascii=False),
-        "start": [bundle.target.vocabulary.tokens[index] for index in language_ids(bundle.target)],
+        "start": [bundle.target.vocabulary.tokens[index] for index in bundle.target.language_ids],
         "needs_dragoman": not _tokenizers_suffice(bundle),
         "other_settings": list_other_settings(decoding, DECODING_SETTINGS),
         "placeholders": describe_masking(bundle),

@@ -36,10 +36,10 @@ from dragoman.export.protocol import (
     list_other_settings,
     write_readme,
 )
-from dragoman.search.logits_processors import max_target_length
+from dragoman.search.hypothesis import max_target_length
 from dragoman.settings import Decoding
 from dragoman.settings.model import SINUSOIDS
-from dragoman.text.multilingual import language_ids, without_language
+from dragoman.text.multilingual import without_language
 from dragoman.text.normalization import collapse_spaces
 from dragoman.text.subword import SubwordTokenizer
 
@@ -71,7 +71,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
         "max_length": max_translation_length(bundle),
         "other_settings": list_other_settings(decoding, DECODING_SETTINGS),
         "placeholders": describe_masking(bundle),
-        "languages": [side.vocabulary.tokens[language_ids(side)[0]] for side in sides if language_ids(side)],
+        "languages": [side.vocabulary.tokens[side.language_ids[0]] for side in sides if side.language_ids],
     }
     write_readme(directory, README, values)
 
@@ -164,7 +164,7 @@ class HuggingFaceModel:
     def _generate(self, texts: list[str]) -> list[str]:
         inputs = self._tokenizer(texts, return_tensors="pt", padding=True, truncation=True)
         generated = self._model.generate(**inputs, num_beams=1, length_penalty=1.0)
-        generated = generated[:, 1 + len(language_ids(self._bundle.target)) :]  # without the tokens that are given
+        generated = generated[:, 1 + len(self._bundle.target.language_ids) :]  # without the tokens that are given
         # like dragoman's translations, without line breaks and control characters, which weak models produce as bytes
         return [collapse_spaces(text) for text in self._tokenizer.batch_decode(generated, skip_special_tokens=True)]
 
@@ -248,7 +248,7 @@ def _generation_config(bundle: Bundle) -> GenerationConfig:
         eos_token_id=vocabulary.eos,
         pad_token_id=vocabulary.pad,
         decoder_start_token_id=vocabulary.bos,
-        forced_bos_token_id=next(iter(language_ids(bundle.target)), None),
+        forced_bos_token_id=next(iter(bundle.target.language_ids), None),
         forced_eos_token_id=vocabulary.eos,
         suppress_tokens=vocabulary.forbidden_ids,
         num_beams=decoding.beam_size,

@@ -18,8 +18,7 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import pad
-from dragoman.engines.protocol import EngineRequest
-from dragoman.engines.text_search import TextSearch
+from dragoman.engines.choose import EngineRequest
 from dragoman.engines.torch_engine import StepEngine
 from dragoman.export.onnx.convert import convert_to_onnx
 from dragoman.export.protocol import (
@@ -31,8 +30,8 @@ from dragoman.export.protocol import (
     write_readme,
 )
 from dragoman.settings import Decoding
-from dragoman.text.multilingual import language_ids
 from dragoman.text.registry import save_tokenizers
+from dragoman.translator import TextSearch
 
 COMPUTE_TYPES = ("float32", "int8")
 
@@ -54,7 +53,7 @@ def unsupported(bundle: Bundle) -> list[str]:
     reasons = {
         f"model.positions = {positions!r}: must be one of {', '.join(POSITIONS)}": positions not in POSITIONS,
         "several languages: the program that reads the files puts no language in front": bool(
-            language_ids(bundle.source)
+            bundle.source.language_ids
         ),
         "text.specials: bos and eos must be different tokens": bundle.target.vocabulary.bos
         == bundle.target.vocabulary.eos,

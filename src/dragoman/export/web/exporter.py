@@ -12,8 +12,7 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.download import download
-from dragoman.doctor.input.text_warnings import MUCH_LONGER
-from dragoman.doctor.input.training_text import TrainingText
+from dragoman.doctor.input import MUCH_LONGER, TrainingText
 from dragoman.errors import UserError
 from dragoman.export.onnx import exporter as onnx
 from dragoman.export.onnx.exporter import OnnxModel

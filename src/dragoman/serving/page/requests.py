@@ -9,10 +9,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 
-from dragoman.documents.division import divide, join_translations
-from dragoman.documents.plain_text import find_text_spans
-from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
-from dragoman.documents.terms import missing_terms, with_glossary
+from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments, with_glossary
+from dragoman.documents.sentences import divide, find_text_spans, join_translations
 from dragoman.errors import UserError
 from dragoman.serving.by_size import run_by_size
 from dragoman.serving.detection import UNKNOWN
@@ -25,7 +23,7 @@ from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import service_of
 from dragoman.serving.texts import Client, open_plain_text
 from dragoman.text.glossary import Glossary
-from dragoman.text.term_matcher import TermMatcher
+from dragoman.text.term_matcher import TermMatcher, missing_terms
 
 INSPECTOR_POLICY = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """The inspector's page contains its scripts and styles; the sandbox keeps it away from the page of the server."""

@@ -12,7 +12,6 @@ from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.translate import TextTranslator
 from dragoman.explanation.alignment import align, read_words
 from dragoman.explanation.page.render import render_page
-from dragoman.text.masked_text import reserved_ids
 from dragoman.text.match import EXACT_MATCH
 
 _ALTERNATIVES = 8
@@ -139,7 +138,7 @@ class WordTranslator:
         read = torch.tensor([[*source, ours.eos]], device=device)  # (1, source)
         hidden = model.hidden(read, torch.tensor([[theirs.bos, *begin]], device=device))  # (1, target, d_model)
         logits = model.output(hidden[0, -1]).float()  # (vocabulary,)
-        logits[[*theirs.special_ids, *reserved_ids(self._bundle.target)]] = -math.inf
+        logits[[*theirs.special_ids, *self._bundle.target.reserved_ids]] = -math.inf
         best = logits.softmax(dim=-1).topk(min(_ALTERNATIVES, len(theirs) - len(theirs.special_ids)))
         return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
 

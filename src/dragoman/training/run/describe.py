@@ -17,7 +17,7 @@ from dragoman.errors import UserError
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import builtin_recipes, load_recipe
 from dragoman.settings import Recipe
-from dragoman.system.device import choose_device
+from dragoman.system.device import find_device
 from dragoman.system.progress import no_log
 from dragoman.system.run_paths import explain_no_bundle, resume_command
 from dragoman.training.report.lines import complete_lines
@@ -50,7 +50,7 @@ def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | N
         return _describe_unfinished(path, data_directory)
     directory = find_bundle(path)
     bundle, resume = Bundle.load(directory), resume_command(path, data_directory)
-    request = EngineRequest(bundle, bundle.recipe.decoding, choose_device("auto"), directory, token_scores=False)
+    request = EngineRequest(bundle, bundle.recipe.decoding, find_device("auto"), directory, token_scores=False)
     return {
         "kind": "bundle",
         "path": str(directory),

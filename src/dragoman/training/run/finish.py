@@ -11,7 +11,7 @@ from typing import Any
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.prepare import Dataset
-from dragoman.doctor.input.training_text import TrainingText, describe_text
+from dragoman.doctor.input import TrainingText, describe_text
 from dragoman.doctor.output.check import check_translations
 from dragoman.engines import EngineRequest
 from dragoman.errors import UserError, counted

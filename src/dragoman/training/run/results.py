@@ -21,7 +21,7 @@ NOT_COMPARED_FILE = "not-compared.json"
 def check_bundle(run: Path) -> None:
     """Check that the bundle of a finished run can be used; it cannot be made again, see `needs_no_training`."""
     try:
-        Bundle.load(run)
+        _ = Bundle.load(run).model
     except UserError as error:
         raise UserError(
             f"{error}; no checkpoint is intact, from which it could be made again; start again in another --output"
@@ -58,7 +58,7 @@ def needs_no_training(run: Path) -> bool:
 
 def _loads(run: Path) -> bool:
     with suppress(UserError):
-        return bool(Bundle.load(run))
+        return Bundle.load(run).model is not None
     return False
 
 

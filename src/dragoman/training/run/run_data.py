@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, same_languages
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.references import distinct_names
 from dragoman.dataset.pairs import read_pairs
 from dragoman.dataset.prepare import Dataset, prepare
 from dragoman.dataset.tokenizer_training import Tokenizers
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
-from dragoman.engines.direction import same_languages
 from dragoman.errors import UserError
 from dragoman.settings import Data, Recipe
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble

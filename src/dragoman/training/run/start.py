@@ -6,9 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from dragoman.bundle import Bundle, bundle_digest, find_bundle
+from dragoman.bundle import (
+    Bundle,
+    bundle_digest,
+    choose_direction,
+    describe_direction,
+    find_bundle,
+    languages_of,
+    same_languages,
+)
 from dragoman.corpus.pair import Languages
-from dragoman.engines.direction import choose_direction, describe_direction, languages_of, same_languages
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.system.files import sha256, write_json

@@ -17,7 +17,7 @@ from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.held_out import HeldOutText
-from dragoman.doctor.input.source_language import OTHER_LANGUAGE
+from dragoman.doctor.input import OTHER_LANGUAGE
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
 from dragoman.synthesis.block import BlockMaker, PairBlock
 from dragoman.synthesis.write import Synthesized, write_synthetic

@@ -18,8 +18,7 @@ from dragoman.dataset.pairs import find_training_corpora, read_pairs
 from dragoman.dataset.prepare import IN_MEMORY_PAIRS
 from dragoman.dataset.split import split_pairs
 from dragoman.doctor.data.cleaned_text import clean_data
-from dragoman.doctor.input.source_language import SourceLanguage
-from dragoman.doctor.input.training_text import describe_text
+from dragoman.doctor.input import SourceLanguage, describe_text
 from dragoman.settings import Data, FilePair, Recipe, WeightedCorpus
 from dragoman.synthesis.pair_checks import require_language
 from dragoman.system.files import atomic_directory, write_json

@@ -34,7 +34,7 @@ export function splitText(text, language, isTooLong) {
 }
 
 /** Where the text of each line begins, after its bullets, and number or letter, by the same rules as
- *  `dragoman.documents.plain_text`: in languages that write a point after ordinal numbers, "2." may be one. */
+ *  `dragoman.documents.sentences`: in languages that write a point after ordinal numbers, "2." may be one. */
 function contentStarts(lines, language) {
   const starts = [], numbered = [];
   let rank = 0; // of the lines that are not empty

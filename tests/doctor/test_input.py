@@ -13,9 +13,14 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import read_corpus
 from dragoman.dataset.prepare import Dataset
 from dragoman.doctor import check_texts
-from dragoman.doctor.input.source_language import MIN_WORDS
-from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
-from dragoman.doctor.input.training_text import TrainingText, describe_text
+from dragoman.doctor.input import (
+    MIN_WORDS,
+    TrainingText,
+    describe_text,
+    has_several_sentences,
+    is_in_capitals,
+    is_single_word,
+)
 from dragoman.errors import UserError
 from dragoman.languages.identify import words_of
 from dragoman.training.run.finish import describe_training_text
