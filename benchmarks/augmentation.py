@@ -24,8 +24,7 @@ from dragoman.settings import Recipe
 from dragoman.system.progress import ProgressLine
 from dragoman.training.loop.state import build_state
 from dragoman.training.loop.trainer import Trainer
-from dragoman.training.run.log import RunLog
-from dragoman.training.run.metrics_file import MetricsFile
+from dragoman.training.run.log import MetricsFile, RunLog
 
 SHARES = {"upper_case": 0.025, "title_case": 0.025, "no_end_punctuation": 0.2, "typos": 0.12, "single_words": 0.03}
 

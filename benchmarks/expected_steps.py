@@ -9,9 +9,8 @@ import argparse
 from pathlib import Path
 
 from dragoman.dataset.prepare import prepare
-from dragoman.planning.plan import Texts, plan_with
-from dragoman.planning.speed import MachineSpeed
-from dragoman.planning.subwords import measure_subwords
+from dragoman.planning.budget import MachineSpeed
+from dragoman.planning.plan import Texts, measure_subwords, plan_with
 from dragoman.planning.text_facts import collect_facts
 from dragoman.settings import WeightedCorpus
 from dragoman.system.progress import no_log

@@ -25,7 +25,7 @@ import sacrebleu
 import dragoman
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.dataset.aligned_terms import TermAligner
+from dragoman.dataset.augmentation import TermAligner
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.lexicon.lemma_pairs import learn_lexicon
 from dragoman.text.glossary import Glossary, Term, term_words

@@ -45,8 +45,7 @@ from dragoman.text.vocabulary import Vocabulary, special_tokens
 from dragoman.text.words import WordRules, WordTokenizer
 from dragoman.training.loop.state import build_state
 from dragoman.training.loop.trainer import Trainer
-from dragoman.training.run.log import RunLog
-from dragoman.training.run.metrics_file import MetricsFile
+from dragoman.training.run.log import MetricsFile, RunLog
 from dragoman.training.run.run import train
 from dragoman.translator import Translator
 

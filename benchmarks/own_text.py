@@ -27,7 +27,7 @@ from typing import Any
 import dragoman
 from dragoman.corpus.corpus import read_corpus
 from dragoman.evaluation.evaluate import evaluate
-from dragoman.training.run.metrics_file import read_metrics
+from dragoman.training.run.log import read_metrics
 
 FIXED = Path(__file__).parent / "own_text"
 CORPORA = {

@@ -35,8 +35,7 @@ from dragoman.settings import Recipe
 from dragoman.system.progress import ProgressLine
 from dragoman.training.loop.state import build_state
 from dragoman.training.loop.trainer import Trainer
-from dragoman.training.run.log import RunLog
-from dragoman.training.run.metrics_file import MetricsFile
+from dragoman.training.run.log import MetricsFile, RunLog
 from dragoman.training.run.run import train
 from own_text import read, write_subset
 

@@ -6,17 +6,16 @@ The latter is recipes/own-data.toml, and the table of sizes in docs/own-data.md.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
+from dragoman.planning.budget import MachineSpeed
 from dragoman.planning.plan import PlannedRecipe, Texts, plan_with
-from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.text_facts import SideFacts, TextFacts
-from dragoman.recipe import build_recipe
+from dragoman.planning.write import recipe_text
 from dragoman.settings import CorpusFile, FilePair, Recipe, Settings, WeightedCorpus
 from dragoman.settings.recipe import Location, section_at
 from dragoman.settings.recipe_errors import describe_schema
@@ -135,13 +134,13 @@ def plan(pairs: int) -> PlannedRecipe:
 
 def own_data_recipe() -> str:
     """The recipe to copy."""
-    name, settings = "own-data", plan(30_000).text.partition("# The run is written")
-    return HEADER + "\n" + (settings[1] + settings[2]).replace('name = "de-en"', f'name = "{name}"')
+    text = recipe_text("own-data", plan(30_000).choices)
+    return HEADER + "\n" + text[text.index("# The run is written") :]
 
 
 def table_of_sizes() -> str:
     """The most important settings for several amounts of text, as a table in Markdown."""
-    recipes = [build_recipe(tomllib.loads(plan(pairs).text)) for pairs in PAIRS]
+    recipes = [plan(pairs).recipe() for pairs in PAIRS]
     lines = ["| | " + " | ".join(f"{pairs:,} pairs" for pairs in PAIRS) + " |", "| --- " * (len(PAIRS) + 1) + "|"]
     for row in ROWS:
         section, key = row.split(".")

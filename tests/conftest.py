@@ -282,8 +282,7 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Dataset, tmp_path: Path) ->
     from dragoman.system.progress import ProgressLine
     from dragoman.training.loop.state import build_state
     from dragoman.training.loop.trainer import Trainer
-    from dragoman.training.run.log import RunLog
-    from dragoman.training.run.metrics_file import MetricsFile
+    from dragoman.training.run.log import MetricsFile, RunLog
 
     made: list[Trainer] = []
 

@@ -26,8 +26,7 @@ from dragoman.text.glossary import Glossary, Term
 from dragoman.training.loop.distributed import SINGLE_PROCESS
 from dragoman.training.loop.state import build_state, weights_of
 from dragoman.training.loop.trainer import Trainer
-from dragoman.training.run.log import RunLog
-from dragoman.training.run.metrics_file import MetricsFile
+from dragoman.training.run.log import MetricsFile, RunLog
 from dragoman.translator import Translator
 from strict_device import strict_device
 

@@ -15,7 +15,7 @@ from dragoman.settings import Recipe
 from dragoman.system.files import sha256
 from dragoman.training.loop.trainer import Trainer
 from dragoman.training.run.describe import describe
-from dragoman.training.run.metrics_file import read_metrics
+from dragoman.training.run.log import read_metrics
 from dragoman.training.run.run import train
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))

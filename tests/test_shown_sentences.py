@@ -11,9 +11,7 @@ from typing import TypeVar
 import pytest
 
 import dragoman
-from dragoman.corpus.synthetic.captions.generator import CaptionGenerator
-from dragoman.corpus.synthetic.captions.lexicon import Activity, Adjective, Noun, Place
-from dragoman.corpus.synthetic.captions.phrases import RejectedDraw
+from dragoman.corpus.synthetic.captions import Activity, Adjective, CaptionGenerator, Noun, Place, RejectedDraw
 from dragoman.recipe import load_recipe
 from dragoman.training.run.run import train
 

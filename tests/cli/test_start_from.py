@@ -155,7 +155,7 @@ def test_the_plan_compares_new_text_with_that_of_the_bundle(corpus: Path, finish
     texts = Texts(("de", "en"), [FilePair(source=str(corpus / "test.de"), target=str(corpus / "test.en"))], clean=False)
     planned = plan_recipe(texts, 1, None, start_from=str(finished_run))
     assert planned.facts.old_likeness > SAME_TEXT
-    assert "the new text is like the old one" in planned.text
+    assert "the new text is like the old one" in planned.choices["training.start_share"].reason
 
 
 def test_the_plan_counts_tokens_of_the_vocabulary_that_is_learned(

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.corpus.catalog import CATALOG, CatalogEntry, find_entry, local_entries
-from dragoman.corpus.checksums import CHECKSUMS
+from dragoman.corpus.catalog import CATALOG, CHECKSUMS, CatalogEntry, find_entry, local_entries
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.download import fetch
 from dragoman.corpus.pair import Pair

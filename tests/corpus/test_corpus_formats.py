@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from dragoman.corpus import hub, named
 from dragoman.corpus.columns import FORMULA_ERRORS
-from dragoman.corpus.corpus import find_corpora, read_corpus
-from dragoman.corpus.formats import FORMATS, CorpusFormat
+from dragoman.corpus.corpus import FORMATS, CorpusFormat, find_corpora, read_corpus
 from dragoman.corpus.lines import LineError
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import has_suffix

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.cli.glossary_file import read_glossary
 from dragoman.corpus.corpus import read_corpus
-from dragoman.corpus.delimiters import DELIMITERS, detect_delimiter
+from dragoman.corpus.delimited import DELIMITERS, detect_delimiter
 from dragoman.documents.formats.open import open_document
 from dragoman.errors import UserError
 from dragoman.settings import CorpusFile

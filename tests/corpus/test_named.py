@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.corpus.catalog import CATALOG, CatalogFile, local_entries
 from dragoman.corpus.corpus import aligned_files, read_corpus
-from dragoman.corpus.describe import describe_corpus
+from dragoman.corpus.named import describe_corpus
 
 
 def files_of_splits() -> list[tuple[str, str, CatalogFile, CatalogFile]]:

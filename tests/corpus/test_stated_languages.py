@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from openpyxl import Workbook
 
-from dragoman.corpus.stated_languages import find_languages, languages_of_names
+from dragoman.corpus.corpus import find_languages, languages_of_names
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
 from dragoman.settings import CorpusFile, FilePair

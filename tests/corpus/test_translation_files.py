@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from corpus_files import write_po
 
-from dragoman.corpus.corpus import find_corpora, read_corpus
+from dragoman.corpus.corpus import find_corpora, find_languages, read_corpus
 from dragoman.corpus.pair import Pair
-from dragoman.corpus.stated_languages import find_languages
 from dragoman.errors import UserError
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dataset import builder, prepare
+from dragoman.dataset import prepare
 from dragoman.dataset.prepare import Dataset
 from dragoman.settings import Recipe
 from dragoman.system.progress import Update, no_update
@@ -22,7 +22,7 @@ def treat_as_large(monkeypatch: pytest.MonkeyPatch, directory: Path) -> Path:
     """Make the tiny corpus a large one; returns the directory where it will be prepared."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(directory))
     monkeypatch.setattr(prepare, "IN_MEMORY_PAIRS", PAIRS - 1)
-    monkeypatch.setattr(builder, "SHARD_PAIRS", SHARD)
+    monkeypatch.setattr(prepare, "SHARD_PAIRS", SHARD)
     return directory / "dragoman" / "prepared"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
-from dragoman.dataset.aligned_terms import MAX_TERMS, TermAligner
+from dragoman.dataset.augmentation import MAX_TERMS, TermAligner
 from dragoman.lexicon.lemma_pairs import Entry, learn_lexicon
 from dragoman.text.lemmas import lemmatizer
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from preparation import prepare_dataset, treat_as_large
 
-from dragoman.dataset.aligned_terms import TermAligner
-from dragoman.dataset.augmentation import KINDS, WRONG_TERMS, PairAugmenter
+from dragoman.dataset.augmentation import KINDS, WRONG_TERMS, PairAugmenter, TermAligner
 from dragoman.dataset.prepare import Dataset
 from dragoman.text.term_marks import TERM_MARKS
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from preparation import PAIRS, SHARD, contents, kinds, prepare_dataset, treat_as_large
 
-from dragoman.dataset import builder
+from dragoman.dataset import prepare
 from dragoman.dataset.prepare import train_recipe_tokenizers
 from dragoman.dataset.token_store import save_shard
 from dragoman.errors import UserError
@@ -36,7 +36,7 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(path.name)
         save_shard(path, *arguments, **named)
 
-    monkeypatch.setattr(builder, "save_shard", record)
+    monkeypatch.setattr(prepare, "save_shard", record)
     return names
 
 

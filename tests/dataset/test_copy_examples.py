@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
-from dragoman.dataset.copy_examples import COPY_EXAMPLES, insert_copies, mask_pairs
-from dragoman.dataset.encode import PairEncoder
+from dragoman.dataset.encode import COPY_EXAMPLES, PairEncoder, insert_copies, mask_pairs
 from dragoman.dataset.split import Split, TrainingPairs
 from dragoman.dataset.tokenizer_training import train_on_split
 from dragoman.recipe import build_recipe

@@ -215,11 +215,11 @@ def test_training_on_a_large_corpus_gives_the_weights_of_training_on_a_small_one
 PREPARE = """
 import sys
 from pathlib import Path
-from dragoman.dataset import builder, prepare
+from dragoman.dataset import prepare
 from dragoman.recipe import load_recipe
 
 print("main module", flush=True)
-prepare.IN_MEMORY_PAIRS, builder.SHARD_PAIRS = 399, 64
+prepare.IN_MEMORY_PAIRS, prepare.SHARD_PAIRS = 399, 64
 print(len(prepare.prepare(load_recipe(Path(sys.argv[1])), None, None, lambda text: None).train))
 """
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.held_out import HeldOutText
-from dragoman.dataset.split import Split, TrainingPairs, choose_held_out, split_pairs
+from dragoman.dataset.split import HeldOutText, Split, TrainingPairs, choose_held_out, split_pairs
 from dragoman.errors import UserError
 from dragoman.settings import Data
 from dragoman.system.progress import no_update

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.dataset.batch import Batch, make_batch, unpad
-from dragoman.dataset.transfer import StagedBatch
+from dragoman.dataset.batch import Batch, StagedBatch, make_batch, unpad
 
 if TYPE_CHECKING:
     from dragoman.dataset.prepare import Dataset

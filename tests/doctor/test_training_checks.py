@@ -17,7 +17,7 @@ from dragoman.evaluation.metrics import UNTRAINED
 from dragoman.model.build import build_model
 from dragoman.settings import Decoding, Recipe, Specials
 from dragoman.text.vocabulary import Vocabulary, special_tokens
-from dragoman.training.run.metrics_file import read_metrics
+from dragoman.training.run.log import read_metrics
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker, TrainerMaker

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.evaluation.word_frequency import rarest_word_counts
+from dragoman.evaluation.error_analysis import rarest_word_counts
 from dragoman.text.id_store import IdStore
 from dragoman.translator import Translator
 
@@ -20,7 +20,7 @@ def lines(corpus: Path) -> list[str]:
 def test_counts_equal_those_of_words_separated_by_spaces(
     translator: Translator, corpus: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman.evaluation.word_frequency.CHUNK", 7)
+    monkeypatch.setattr("dragoman.evaluation.error_analysis.CHUNK", 7)
     train = IdStore.of(translator.bundle.source.encode(lines))
     counts = Counter(word for line in lines for word in line.split())
     texts = [*(corpus / "test.de").read_text("utf-8").splitlines(), "Ein Zebra.", "", lines[0]]

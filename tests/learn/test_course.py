@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from dragoman.errors import UserError
-from dragoman.learn.chapters import Chapter, parts_of, chapters, find_chapter, notebook, run_chapter
+from dragoman.learn.chapters import Chapter, chapters, find_chapter, notebook, parts_of, run_chapter
 from dragoman.learn.checks import CHECKS, check_module
 from dragoman.learn.exercises import SOLUTION, load_solution, module_from_text, skeleton
 from dragoman.learn.mistakes import MISTAKES, broken

@@ -116,7 +116,7 @@ def test_a_large_corpus_has_the_same_matches_and_keeps_them(
     assert contents(large) == contents(data)
     assert matches_of(large) == matches_of(data)
     assert "matches" in kinds(home)
-    monkeypatch.setattr("dragoman.dataset.builder.find_matches", None)
+    monkeypatch.setattr("dragoman.dataset.prepare.find_matches", None)
     assert matches_of(prepare_dataset(make_recipe(*SETTINGS))) == matches_of(data)
 
 

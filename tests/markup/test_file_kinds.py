@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.corpus.corpus import read_corpus
-from dragoman.corpus.monolingual import count_texts
+from dragoman.corpus.corpus import count_texts, read_corpus
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.markup.file_kinds import FILE_KINDS

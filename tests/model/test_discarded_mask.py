@@ -55,7 +55,7 @@ def test_training_looks_excellent_and_translations_are_empty_or_repeat_one_word(
     make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:
     import dragoman
-    from dragoman.training.run.metrics_file import read_metrics
+    from dragoman.training.run.log import read_metrics
     from dragoman.training.run.run import train
 
     recipe = make_recipe(

@@ -10,11 +10,18 @@ from typing import Any
 import pytest
 
 from dragoman.corpus.pair import Pair
-from dragoman.planning.adaptation import SAME_TEXT, START_SHARE, StartingPoint, choose_start_share
-from dragoman.planning.choose import ChosenSetting
-from dragoman.planning.old_text import OLD_SHARE, choose_old_text, text_in_common
+from dragoman.planning.adaptation import (
+    OLD_SHARE,
+    SAME_TEXT,
+    START_SHARE,
+    StartingPoint,
+    choose_old_text,
+    choose_start_share,
+    text_in_common,
+)
+from dragoman.planning.budget import MachineSpeed
+from dragoman.planning.choose import ChosenValue
 from dragoman.planning.plan import Texts, plan_with
-from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Recipe
@@ -69,7 +76,7 @@ def test_much_new_text_with_old_text_keeps_less_of_the_initial_weights() -> None
     assert START_SHARE > share(2000, 1.0) > share(5000, 1.0) > share(1_000_000, 1.0) == 0
 
 
-def chosen_share(pairs: int = 1000, old_likeness: float | None = None, **start: Any) -> ChosenSetting:
+def chosen_share(pairs: int = 1000, old_likeness: float | None = None, **start: Any) -> ChosenValue:
     facts = facts_of(pairs)
     if old_likeness is not None:
         facts = replace(facts, old_share=1.0, old_likeness=old_likeness)

@@ -8,30 +8,30 @@ from itertools import pairwise
 
 import pytest
 
-from dragoman.planning.budget import plan_budget
+from dragoman.planning.budget import R_DROP_COST, ExpectedTraining, MachineSpeed, expect_training, plan_budget
 from dragoman.planning.choose import (
     LARGE_MODEL,
     MANY_PAIRS,
     SMALL_MODEL,
     TINY_MODEL,
-    ChosenSetting,
+    Choices,
+    ChosenValue,
+    as_document,
     choose_settings,
     weight_decay,
 )
-from dragoman.planning.expect import ExpectedTraining, expect_training
 from dragoman.planning.plan import Texts, choose_size, plan_with
-from dragoman.planning.speed import R_DROP_COST, MachineSpeed
 from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.planning.write import recipe_text
 from dragoman.recipe import build_recipe
 from dragoman.settings import Recipe
 
 AMOUNTS = (1, 100, 1_000, 5_760, 10_000, 29_000, 60_000, 100_000, 300_000, 1_000_000, 100_000_000)
-DATA = [
-    ChosenSetting("data", "source_language", "de", "The source."),
-    ChosenSetting("data", "target_language", "en", "The target."),
-    ChosenSetting("data", "train", ["my/train.{lang}", "pairs.tsv"], "The text."),
-]
+DATA: Choices = {
+    "data.source_language": ChosenValue("de", "The source."),
+    "data.target_language": ChosenValue("en", "The target."),
+    "data.train": ChosenValue(["my/train.{lang}", "pairs.tsv"], "The text."),
+}
 
 
 def facts_of(pairs: int, script: str = "Latin") -> TextFacts:
@@ -42,8 +42,10 @@ def facts_of(pairs: int, script: str = "Latin") -> TextFacts:
 
 def chosen(facts: TextFacts, minutes: float | None = None, speed: float = 5000.0) -> Recipe:
     size = LARGE_MODEL if facts.pairs >= MANY_PAIRS else SMALL_MODEL
-    text = recipe_text("name", DATA, choose_settings(facts, size, plan_budget(facts, minutes, speed)))
-    return build_recipe(tomllib.loads(text))
+    choices = DATA | choose_settings(facts, size, plan_budget(facts, minutes, speed))
+    document = as_document("name", choices)
+    assert tomllib.loads(recipe_text("name", choices)) == document
+    return build_recipe(document)
 
 
 @pytest.mark.parametrize("minutes", [None, 0.5, 20.0])
@@ -231,7 +233,7 @@ def test_a_short_training_gets_less_dropout() -> None:
 
 def test_every_value_has_a_reason() -> None:
     settings = choose_settings(facts_of(5000), SMALL_MODEL, plan_budget(facts_of(5000), None, 5000.0))
-    lines = recipe_text("name", DATA, settings).splitlines()
+    lines = recipe_text("name", DATA | settings).splitlines()
     for before, line in pairwise(lines):
         assert " = " not in line or line.startswith("#") or before.startswith("# ")
         assert len(line) <= 120

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.planning.least_time import refuse_short_stages
-from dragoman.planning.speed import MachineSpeed
+from dragoman.planning.budget import MachineSpeed, refuse_short_stages
 from dragoman.recipe import load_recipe
 from dragoman.settings import Recipe
 

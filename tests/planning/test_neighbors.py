@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.corpus.corpus import read_corpus
-from dragoman.planning.neighbors import NeighborSimilarity
+from dragoman.planning.text_facts import NeighborSimilarity
 
 
 @pytest.mark.parametrize("name", ["tatoeba-hi-en", "libreoffice-de-en", "europarl-20k-de-en", "wmt-news-de-en"])

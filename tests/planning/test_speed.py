@@ -11,8 +11,14 @@ import pytest
 import torch
 
 from dragoman.errors import UserError
-from dragoman.planning.budget import chosen_minutes, measure_chosen_speed
-from dragoman.planning.speed import BUSY, THREAD_LIMIT, MachineSpeed, measure_speed
+from dragoman.planning.budget import (
+    BUSY,
+    THREAD_LIMIT,
+    MachineSpeed,
+    chosen_minutes,
+    measure_chosen_speed,
+    measure_speed,
+)
 from dragoman.system.cpu import usable_cores
 
 

@@ -11,7 +11,7 @@ from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.model.build import build_model
 from dragoman.model.transformer import parameter_counts
-from dragoman.planning.speed import MachineSpeed
+from dragoman.planning.budget import MachineSpeed
 from dragoman.planning.student import STUDENT_SIZES, SizeName, StudentPlan, plan_student
 from dragoman.recipe import save_recipe
 from dragoman.settings import Distillation, Model

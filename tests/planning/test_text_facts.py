@@ -12,9 +12,8 @@ from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.dataset.buckets import plan_epoch
 from dragoman.errors import UserError
-from dragoman.planning.plan import Texts, plan_with
-from dragoman.planning.speed import MachineSpeed
-from dragoman.planning.subwords import measure_subwords
+from dragoman.planning.budget import MachineSpeed
+from dragoman.planning.plan import Texts, measure_subwords, plan_with
 from dragoman.planning.text_facts import SideFacts, TextFacts, collect_facts
 from dragoman.settings import WeightedCorpus
 from dragoman.text.registry import train_tokenizers

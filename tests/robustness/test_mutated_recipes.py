@@ -64,7 +64,7 @@ def _is_large(recipe: Recipe) -> bool:
     """Whether training and searching with this valid recipe takes long, however short the corpus is."""
     model, training, decoding = recipe.model, recipe.training, recipe.decoding
     layers = model.encoder_layers + model.decoder_layers
-    hypotheses = max(decoding.beam_size, decoding.mbr_samples, training.validation_beam_size)
+    hypotheses = max(decoding.beam_size, decoding.mbr_samples)
     groups = training.length_groups * training.accumulation
     width = max(model.d_model, model.d_ff, model.max_length, recipe.text.vocabulary_size)
     return layers > 50 or hypotheses > 50 or width > 10_000 or groups > 1000

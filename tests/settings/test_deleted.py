@@ -18,7 +18,7 @@ from dragoman.settings.recipe import field_at
 if TYPE_CHECKING:
     from conftest import RecipeMaker
 
-OTHER_VALUES = {"decoding.shortlist": True, "training.pull_to_start": 10.0}
+OTHER_VALUES = {"decoding.shortlist": True, "training.pull_to_start": 10.0, "training.validation_beam_size": 4}
 
 
 def with_setting(document: dict[str, Any], name: str, value: object) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dragoman.text.masking import Mask
 from dragoman.text.multilingual import MultilingualTokenizer, without_language
 from dragoman.text.registry import load_tokenizer, train_tokenizers
 from dragoman.text.sentence_changes import SentenceChanges
-from dragoman.training.loop.initial_weights import rows_of_tokens
+from dragoman.training.loop.state import rows_of_tokens
 
 TEXTS = ["Ein Hund läuft.", "Eine Katze schläft sehr gut."]
 

@@ -28,9 +28,8 @@ from dragoman.system.files import sha256
 from dragoman.training.compare import END_OF_SECTION, HEADING, compare_student
 from dragoman.training.run.directory import saved_tokenizers
 from dragoman.training.run.run import train
-from dragoman.training.stages.pairs import SyntheticCorpus, synthetic_corpora
+from dragoman.training.stages.pairs import RunTeachers, SyntheticCorpus, synthetic_corpora
 from dragoman.training.stages.recipes import check_stage_corpora
-from dragoman.training.stages.teachers import RunTeachers
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe

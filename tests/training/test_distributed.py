@@ -25,7 +25,7 @@ from dragoman.recipe import save_recipe
 from dragoman.system.cpu import usable_cores
 from dragoman.training.loop.distributed import SINGLE_PROCESS, Ranks, wrap_distributed
 from dragoman.training.run.checkpoint import checkpoint_steps
-from dragoman.training.run.metrics_file import read_metrics
+from dragoman.training.run.log import read_metrics
 from dragoman.training.run.run import train
 
 if TYPE_CHECKING:

@@ -37,8 +37,8 @@ ON_DISK = (
     sys.executable,
     "-c",
     "from dragoman.cli import main\n"
-    "from dragoman.dataset import builder, prepare\n"
-    "prepare.IN_MEMORY_PAIRS, builder.SHARD_PAIRS = 500, 200\n"
+    "from dragoman.dataset import prepare\n"
+    "prepare.IN_MEMORY_PAIRS, prepare.SHARD_PAIRS = 500, 200\n"
     "main()",
     "train",
 )

@@ -4,8 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from dragoman.system.progress import ProgressLine, format_seconds
-from dragoman.training.run.log import RunLog
-from dragoman.training.run.metrics_file import MetricsFile
+from dragoman.training.run.log import MetricsFile, RunLog
 
 
 class ShownLine(ProgressLine):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.training.run.metrics_file import MetricsFile, current_lines, read_metrics
+from dragoman.training.run.log import MetricsFile, current_lines, read_metrics
 
 if TYPE_CHECKING:
     from conftest import FileLimit

@@ -32,12 +32,11 @@ from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
 from dragoman.text.id_store import IdStore
 from dragoman.text.registry import save_tokenizers
-from dragoman.training.loop.gradients import GradientComputer
 from dragoman.training.loop.stop import StopRequested
-from dragoman.training.loop.validator import Validator
+from dragoman.training.loop.trainer import GradientComputer, Validator
 from dragoman.training.run.checkpoint import checkpoint_path, checkpoint_steps
 from dragoman.training.run.directory import _digest_of_text, check_directory, check_place, lock_directory
-from dragoman.training.run.metrics_file import read_metrics
+from dragoman.training.run.log import read_metrics
 from dragoman.training.run.run import train
 from dragoman.translator import Translator
 

@@ -12,9 +12,9 @@ from dragoman.kernels import accelerate
 from dragoman.model.positions import Positions
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
-from dragoman.training.loop.batch_loss import BatchLoss
-from dragoman.training.loop.scheduled_sampling import (
+from dragoman.training.loop.batch_loss import (
     SAMPLED,
+    BatchLoss,
     draw_teacher_forcing,
     stepwise,
     teacher_forcing_probability,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.settings import Training
-from dragoman.training.loop.schedules import SCHEDULES, learning_rate
+from dragoman.training.loop.optimizers import SCHEDULES, learning_rate
 from dragoman.training.loop.trainer import HIGHEST_PEAK, LOWEST_PEAK
 
 KINDS = Training.model_json_schema()["properties"]["schedule"]["enum"]

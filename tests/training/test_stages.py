@@ -19,7 +19,7 @@ from killed_stages import Killed, kill_at
 from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import read_texts
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.held_out import HeldOutText
+from dragoman.dataset.split import HeldOutText
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe, load_recipe, save_recipe
 from dragoman.synthesis import block
@@ -28,9 +28,8 @@ from dragoman.system.files import sha256
 from dragoman.system.progress import ProgressLine
 from dragoman.training.run.run import train
 from dragoman.training.stages import stages
-from dragoman.training.stages.pairs import OtherThanHeldOut, make_corpora, synthetic_corpora
+from dragoman.training.stages.pairs import OtherThanHeldOut, RunTeachers, make_corpora, synthetic_corpora
 from dragoman.training.stages.recipes import check_stage_corpora, final_recipe, needed_teachers, teacher_recipe
-from dragoman.training.stages.teachers import RunTeachers
 from dragoman.training.stages.text import collect_text
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from dragoman.evaluation.evaluate import evaluate
 from dragoman.system.files import sha256
 from dragoman.training.loop.trainer import Trainer
 from dragoman.training.run import run_data
-from dragoman.training.run.metrics_file import read_metrics
+from dragoman.training.run.log import read_metrics
 from dragoman.training.run.run import train
 
 if TYPE_CHECKING:

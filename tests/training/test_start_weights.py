@@ -17,7 +17,7 @@ from dragoman.settings import Text
 from dragoman.text.masking import ALL_RESERVED
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.loop.initial_weights import copy_start_weights, mix_start_weights, rows_of_tokens
+from dragoman.training.loop.state import copy_start_weights, mix_start_weights, rows_of_tokens
 
 SIZES = {"d_model": 16, "heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1}
 SOURCES, TARGETS = zip(*islice(captions("train"), 200), strict=True)

@@ -20,15 +20,14 @@ from dragoman.settings import Training
 from dragoman.system import cpu
 from dragoman.system.progress import ProgressLine, no_log
 from dragoman.training.loop import speed_watch
-from dragoman.training.loop.budget import Budget
 from dragoman.training.loop.distributed import Ranks
-from dragoman.training.loop.progress import Progress
+from dragoman.training.loop.progress import Budget, Progress
 from dragoman.training.loop.stop import StopRequested
 from dragoman.training.loop.trainer import Trainer
 from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.verdict import judge_run
 from dragoman.training.run.checkpoint import average_weights, checkpoint_steps
-from dragoman.training.run.metrics_file import read_metrics
+from dragoman.training.run.log import read_metrics
 
 if TYPE_CHECKING:
     from conftest import TrainerMaker
@@ -161,7 +160,7 @@ def test_minutes_end_in_time_with_a_rate_near_zero(
 ) -> None:
     budget = ("training.minutes=0.01", "training.validations=3", "training.validation_sentences=1")
     trainer = make_trainer(*budget, f"training.schedule={schedule}")
-    monkeypatch.setattr("dragoman.training.loop.budget.time", Clock())
+    monkeypatch.setattr("dragoman.training.loop.progress.time", Clock())
     assert trainer.train()
     assert trainer.state.progress.seconds == pytest.approx(0.6, abs=0.05)
     rates = [line["learning_rate"] for line in lines(trainer, "train")]
@@ -300,7 +299,7 @@ def test_validations_take_at_most_their_share_of_a_budget_in_minutes(
     """Other budgets do not depend on the clock, so that the same recipe gives the same weights again."""
     trainer = make_trainer(f"training.{budget}", "training.validations=50", "training.validation_share=0.2")
     clock = [0.0]
-    monkeypatch.setattr("dragoman.training.loop.budget.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr("dragoman.training.loop.progress.time", SimpleNamespace(monotonic=lambda: clock[0]))
     evaluate, take_step = trainer.validator.evaluate, trainer.take_step
 
     def slow_evaluate(model: Transformer) -> tuple[Report, list[str]]:

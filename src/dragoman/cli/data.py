@@ -86,7 +86,7 @@ def data_show(name: str, data_dir: DataDirectory = None) -> None:
 
     Example: dragoman data show multi30k
     """
-    from dragoman.corpus.describe import describe_corpus
+    from dragoman.corpus.named import describe_corpus
 
     found = describe_corpus(name, data_directory=data_dir)
     entry = found.entry

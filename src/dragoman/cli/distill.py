@@ -53,8 +53,7 @@ def distill(
 
     Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
     """
-    from dragoman.planning.least_time import refuse_short_stages
-    from dragoman.planning.speed import measure_speed
+    from dragoman.planning.budget import measure_speed, refuse_short_stages
     from dragoman.planning.student import StudentPlan
     from dragoman.settings import Distillation
     from dragoman.system.memory import keep_freed_memory
@@ -88,8 +87,7 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     from dragoman.recipe import load_recipe
     from dragoman.system.run_paths import resume_command
     from dragoman.training.loop.distributed import refuse_several_processes
-    from dragoman.training.run.directory import check_directory, has_minutes
-    from dragoman.training.run.restore import restore_files
+    from dragoman.training.run.directory import check_directory, has_minutes, restore_files
 
     if resume:
         restore_files(run, print_to_stderr)

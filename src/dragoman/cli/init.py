@@ -54,6 +54,7 @@ def init(
 
     Example: dragoman init my/train.de my/train.en --minutes 20 --output my-recipe.toml
     """
+    from dragoman.planning.write import recipe_text
     from dragoman.system.files import write_text
 
     if output.exists():
@@ -63,7 +64,7 @@ def init(
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
     texts = TrainingTexts(files, validation or (), test or (), described, minutes, data_dir, keep_all, start_from)
     made = texts.plan()
-    write_text(output, made.text)
+    write_text(output, recipe_text(made.name, made.choices))
     if made.cleaned:
         print(made.cleaned)
         for warning in made.cleaned.warnings:

@@ -62,7 +62,7 @@ def find_references(
     Raises:
         UserError: The languages are not known, or an option is invalid.
     """
-    from dragoman.corpus.stated_languages import find_languages, languages_of_names
+    from dragoman.corpus.corpus import find_languages, languages_of_names
     from dragoman.settings import FilePair
 
     references = as_references(files, options)

@@ -135,8 +135,7 @@ def train(
 
     Example: dragoman train my/train.de my/train.en --minutes 20
     """
-    from dragoman.planning.least_time import refuse_short_stages
-    from dragoman.planning.speed import measure_speed
+    from dragoman.planning.budget import measure_speed, refuse_short_stages
     from dragoman.system.memory import keep_freed_memory
     from dragoman.system.time_limit import TimeLimit
     from dragoman.training.loop.distributed import has_several_processes
@@ -174,8 +173,7 @@ def _find_recipe(
     """
     from dragoman.recipe import builtin_recipes, load_recipe
     from dragoman.training.loop.distributed import refuse_several_processes
-    from dragoman.training.run.directory import check_directory
-    from dragoman.training.run.restore import restore_files
+    from dragoman.training.run.directory import check_directory, restore_files
 
     refuse_two_budgets(files.minutes, overrides)
     first = files.train[0]

@@ -119,7 +119,7 @@ class TrainingTexts:
 
     def _describe_delay(self, limit: TimeLimit) -> str | None:
         """How long the command takes, if there is too much text to end in time."""
-        from dragoman.planning.expect import describe_minutes
+        from dragoman.planning.budget import describe_minutes
 
         files = [Path(name) for name in self.train if Path(name).is_file()]
         size = sum(file.stat().st_size * (COMPRESSION if file.suffix in (".gz", ".zip") else 1) for file in files)

@@ -1,62 +1,144 @@
-"""Tables in text files: columns separated by a delimiter, perhaps in quotation marks."""
+"""Tables in text files, ``.csv`` and ``.tsv``: columns separated by a delimiter, perhaps in quotation marks."""
 
 from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from dragoman.corpus.checks import existing_file
 from dragoman.corpus.columns import Row, languages_of_columns, select_pairs
-from dragoman.corpus.delimiters import DELIMITERS, SAMPLE, detect_delimiter, stated_delimiter, table_reader
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import UndeclaredError, as_corpus_file
+from dragoman.corpus.references import UndeclaredError, as_corpus_file, has_suffix
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError, shortened
 from dragoman.settings import CorpusFile, CorpusReference
+
+if TYPE_CHECKING:
+    from _csv import Reader
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+SAMPLE = 50
+"""Lines at the beginning of a table from which the delimiter is detected."""
+
+_STATED = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)
+
+
+def stated_delimiter(line: str) -> str | None:
+    """The delimiter that the first line of a table states, such as ``sep=;``, which Excel does not show, or None."""
+    stated = _STATED.fullmatch(line)
+    return stated[1] if stated else None
+
+
+def detect_delimiter(sample: Sequence[str], quotes: bool, name: str) -> str | None:
+    """The delimiter of a table, or None if it probably has a single column.
+
+    It gives all rows the same number of columns, and more than one. If none does, it gives most rows the same number:
+    then the others are damaged, unless it is usually followed by a space, as punctuation is.
+
+    Args:
+        sample: The first lines of the table, at most `SAMPLE`. If they are fewer, it has no others.
+        quotes: Whether columns may be in quotation marks.
+        name: What the error calls the table.
+
+    Raises:
+        UndeclaredError: Several delimiters are equally probable.
+    """
+    widths = {each: _widths(sample, each, quotes) for each in DELIMITERS}
+    possible = [each for each, found in widths.items() if len(set(found)) == 1 and found[0] > 1] or [
+        each for each in widths if _usual_width(widths[each]) > 1 and not _is_punctuation(sample, each)
+    ]
+    if len(possible) > 1:
+        possible.sort(key=lambda each: _usual_width(widths[each]) != 2)
+        shown = " or ".join(DELIMITERS[each] for each in possible)
+        raise UndeclaredError(f"{name} line 1: the columns may be separated by {shown}", delimiter=possible[0])
+    return possible[0] if possible else None
+
+
+def table_reader(lines: Iterable[str], delimiter: str, quotes: bool) -> Reader:
+    """A reader of the rows in some lines, which end in line breaks; it raises csv.Error for damaged ones."""
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
+
+
+def _widths(sample: Sequence[str], delimiter: str, quotes: bool) -> list[int]:
+    """The number of columns of each row that is not blank, as far as the rows can be read."""
+    widths = []
+    try:
+        for row in table_reader((f"{line}\n" for line in sample), delimiter, quotes):
+            if len(row) > 1 or "".join(row).strip():
+                widths.append(len(row))
+    except csv.Error:  # the sample may end inside quotation marks; reading the table reports damaged rows
+        pass
+    return widths
+
+
+def _is_punctuation(sample: Sequence[str], character: str) -> bool:
+    number = sum(line.count(character) for line in sample)
+    return 2 * sum(line.count(f"{character} ") for line in sample) >= max(1, number)
+
+
+def _usual_width(widths: Sequence[int]) -> int:
+    """The number of columns that more than half of the rows have, or 0."""
+    ((width, count),) = Counter(widths or [0]).most_common(1)
+    return width if 2 * count > len(widths) else 0
+
 
 QUOTED_ROWS = 20  # at the beginning of a file; in text, so many sentences in quotation marks are improbable
 _IN_QUOTES = re.compile(r'"(?:[^"]|"")*"')
 _QUOTED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
 
 
-def open_table(reference: CorpusReference, languages: Languages, delimiter: str | None, quotes: bool) -> Corpus:
-    """The corpus in a table.
+@dataclass
+class DelimitedFormat:
+    """A format of tables, of which a reference may change delimiter and quotation marks.
 
-    Args:
-        reference: The file.
-        languages: Source and target.
-        delimiter: What separates the columns if the reference does not say so; detected if None.
-        quotes: Whether columns may be in quotation marks if the reference does not say so.
-
-    Raises:
-        UserError: The file is missing.
+    Attributes:
+        SYNTAX: What a reference to such a file looks like.
+        suffix: The end of the name of the file, which may be followed by ``.gz``.
+        delimiter: What separates the columns; detected if None.
+        quotes: Whether columns may be in quotation marks.
     """
-    file, is_undeclared = _complete(reference, delimiter, quotes)
-    read = partial(_read, file=file, languages=languages, refuse_quotes=is_undeclared)
-    return open_single_file(reference, read)
+
+    SYNTAX: str
+    suffix: str
+    delimiter: str | None
+    quotes: bool
+
+    def recognizes(self, reference: CorpusReference) -> bool:
+        """Whether this is a path with the suffix."""
+        return has_suffix(reference, self.suffix)
+
+    def open_corpus(self, reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
+        """The corpus in this file; UserError if it is missing."""
+        stated = as_corpus_file(reference)
+        refuses_quotes = stated.quotes is None and not self.quotes  # those like Excel's, which nothing explains
+        read = partial(_read, file=self._complete(stated), languages=languages, refuse_quotes=refuses_quotes)
+        return open_single_file(reference, read)
+
+    def stated_languages(self, reference: CorpusReference) -> list[str]:
+        """The languages after which its columns are named; UserError if the file is missing or damaged."""
+        file = self._complete(as_corpus_file(reference))
+        if file.header is False:
+            return []
+        with closing(read_rows(existing_file(file.file), file)) as rows:
+            return languages_of_columns(next(rows, (0, ()))[1], file)
+
+    def _complete(self, file: CorpusFile) -> CorpusFile:
+        quotes = self.quotes if file.quotes is None else file.quotes
+        return file.model_copy(update={"delimiter": file.delimiter or self.delimiter, "quotes": quotes})
 
 
-def stated_languages_of_table(reference: CorpusReference, delimiter: str | None, quotes: bool) -> list[str]:
-    """The languages after which its columns are named; arguments and errors as for `open_table`."""
-    file, _ = _complete(reference, delimiter, quotes)
-    if file.header is False:
-        return []
-    with closing(read_rows(existing_file(file.file), file)) as rows:
-        return languages_of_columns(next(rows, (0, ()))[1], file)
-
-
-def _complete(reference: CorpusReference, delimiter: str | None, quotes: bool) -> tuple[CorpusFile, bool]:
-    """A reference with these settings unless it states others, and whether it says nothing about quotation marks."""
-    file = as_corpus_file(reference)
-    is_undeclared = file.quotes is None and not quotes
-    update = {"delimiter": file.delimiter or delimiter, "quotes": quotes if file.quotes is None else file.quotes}
-    return file.model_copy(update=update), is_undeclared
+CSV = DelimitedFormat("a .csv file", ".csv", None, quotes=True)
+TSV = DelimitedFormat("a .tsv file", ".tsv", "\t", quotes=False)
 
 
 def _read(path: Path, file: CorpusFile, languages: Languages, refuse_quotes: bool) -> Iterator[Pair]:

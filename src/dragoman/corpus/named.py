@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from dragoman.corpus.aligned import open_files
-from dragoman.corpus.catalog import CATALOG, CatalogEntry, find_entry
-from dragoman.corpus.download import find_or_download, is_complete, load_hub_split
+from dragoman.corpus.catalog import CATALOG, CatalogEntry, CatalogFile, find_entry
+from dragoman.corpus.download import find_file, find_or_download, is_complete, load_hub_split
 from dragoman.corpus.hub import open_records
-from dragoman.corpus.pair import Corpus, Languages
+from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.synthetic.generators import GENERATORS
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
@@ -49,3 +51,31 @@ def open_split(entry: CatalogEntry, split: str, languages: Languages, data_direc
     if entry.hub and not is_complete(files, data_directory):
         return open_records(name, load_hub_split(entry, split, data_directory), entry.hub, languages)
     return open_files(name, *map(str, find_or_download(entry, files, data_directory)))
+
+
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """An entry of the catalog, the path of each file (None if it is not on this machine), and its first pairs."""
+
+    entry: CatalogEntry
+    files: tuple[tuple[CatalogFile, Path | None], ...]
+    examples: tuple[Pair, ...]
+
+
+def describe_corpus(name: str, *, data_directory: Path | None = None) -> Description:
+    """A catalog entry with its first pairs in its first two languages, if they are on this machine.
+
+    Raises:
+        UserError: There is no such entry, or one of its files is damaged.
+    """
+    entry = find_entry(name, data_directory)
+    files = tuple((file, find_file(file, data_directory)) for file in entry.files)
+    split, languages = entry.splits[0], (entry.languages[0], entry.languages[1])
+    present = {(file.split, file.language) for file, path in files if path is not None}
+    examples: tuple[Pair, ...] = ()
+    if entry.built_in or all((split, language) in present for language in languages):
+        examples = tuple(islice(open_split(entry, split, languages, data_directory).read(), _EXAMPLES))
+    return Description(entry, files, examples)

@@ -1,4 +1,4 @@
-"""A batch: padded tensors of source and target ids."""
+"""A batch: padded tensors of source and target ids, and moving several to a GPU in one copy."""
 
 from __future__ import annotations
 
@@ -151,3 +151,41 @@ def make_batch(
         source_tokens=sum(map(len, sources)) + len(sources),
         target_tokens=sum(map(len, targets)) + len(targets),
     )
+
+
+PADDED = ("source", "target_input", "target_output")
+UNPADDED = ("source", "target", "source_lengths", "target_lengths")
+
+
+class StagedBatch:
+    """The groups of a batch in one block of memory, ready to be copied to a device.
+
+    Args:
+        groups: Groups of sentences, on the CPU, each with its pairs without padding.
+        pin: Whether to pin the memory, which a GPU needs to copy it while the program continues.
+    """
+
+    def __init__(self, groups: Sequence[Batch], pin: bool) -> None:
+        self.groups = groups
+        tensors = [tensor for group in groups for tensor in _tensors(group)]
+        self.shapes = [tensor.shape for tensor in tensors]
+        self.memory = torch.empty(sum(shape.numel() for shape in self.shapes), dtype=torch.int64, pin_memory=pin)
+        if tensors:
+            torch.cat([tensor.flatten() for tensor in tensors], out=self.memory)
+
+    def to(self, device: torch.device) -> list[Batch]:
+        """The groups on a device; all their tensors are views of one copy."""
+        moved = self.memory.to(device, non_blocking=True)
+        parts = iter(torch.split(moved, [shape.numel() for shape in self.shapes]))
+        tensors = (part.view(shape) for part, shape in zip(parts, self.shapes, strict=True))
+        batches = []
+        for group in self.groups:
+            padded: dict[str, Any] = {name: next(tensors) for name in PADDED}
+            unpadded = UnpaddedPairs(**{name: next(tensors) for name in UNPADDED})
+            batches.append(replace(group, **padded, unpadded=unpadded))
+        return batches
+
+
+def _tensors(group: Batch) -> list[Tensor]:
+    assert group.unpadded is not None
+    return [*(getattr(group, name) for name in PADDED), *(getattr(group.unpadded, name) for name in UNPADDED)]

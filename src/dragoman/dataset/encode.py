@@ -1,18 +1,79 @@
-"""Sentence pairs to token ids."""
+"""Sentence pairs to token ids: their spans are masked, and some pairs without any become examples of copying."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
+import regex
 
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.copy_examples import mask_pairs
 from dragoman.dataset.token_store import PairStore
 from dragoman.text.id_store import IdStore
+from dragoman.text.masking import ALL_RESERVED, Masking, checksum, replace_reserved
 from dragoman.text.tokenizer import Tokenizer
+
+COPY_EXAMPLES = 5
+"""One of this many pairs without a span becomes an example of copying."""
+
+ONLY_SPANS = 0.05
+"""The share of these examples that consist of reserved characters only."""
+
+MAX_INSERTED = 3
+
+_WORDS = regex.compile(r"^(.*?)([\p{P}\s]*)$", regex.DOTALL)
+_FORMS = {"{}": 12, "({})": 2, '"{}"': 1, "{},": 1}
+"""How a reserved character is inserted, and how often."""
+
+
+def mask_pairs(masking: Masking, sources: Sequence[str], targets: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Mask the spans of training pairs, and make some pairs without a span examples of copying.
+
+    Without these examples, reserved tokens that are rare or absent in the training text would never be learned.
+    """
+    sides: tuple[list[str], list[str]] = ([], [])
+    for source, target in zip(sources, targets, strict=True):
+        masked_source, masked_target = masking.mask_pair(source, target)
+        if masked_source == replace_reserved(source) and _is_chosen(source, target):
+            masked_source, masked_target = insert_copies(masked_source, masked_target)
+        sides[0].append(masked_source)
+        sides[1].append(masked_target)
+    return sides
+
+
+def insert_copies(source: str, target: str) -> tuple[str, str]:
+    """Insert the same reserved characters, in the same order, at about the same places of both sentences.
+
+    The result depends only on the pair. A place is a fraction of the words of each side, so it is not always where a
+    translator would put the character, but the model learns to copy it exactly once.
+    """
+    generator = random.Random(checksum(source, target))
+    characters = generator.sample(ALL_RESERVED, generator.randint(1, MAX_INSERTED))
+    if generator.random() < ONLY_SPANS:
+        text = " ".join(characters)
+        return text, text
+    places = sorted(generator.choice((0.0, 1.0, generator.random())) for _ in characters)
+    forms = generator.choices(list(_FORMS), list(_FORMS.values()), k=len(characters))
+    inserted = [form.format(each) for each, form in zip(characters, forms, strict=True)]
+    return _insert(source, inserted, places), _insert(target, inserted, places)
+
+
+def _insert(text: str, inserted: Sequence[str], places: Sequence[float]) -> str:
+    """Insert strings between the words of a text; its final punctuation stays at the end."""
+    match = _WORDS.match(text)
+    assert match, "the pattern matches any text"
+    words = match[1].split(" ")
+    indices = [round(place * len(words)) for place in places]
+    for each, index in reversed(list(zip(inserted, indices, strict=True))):
+        words.insert(index, each)
+    return " ".join(filter(None, words)) + match[2]
+
+
+def _is_chosen(source: str, target: str) -> bool:
+    return checksum(target, source) % COPY_EXAMPLES == 0
 
 
 @dataclass(frozen=True)

@@ -1,35 +1,245 @@
-"""Prepare the dataset of a recipe.
+"""From a recipe to its dataset, in steps, each of which keeps its result in a build cache.
 
 Corpora of at most `IN_MEMORY_PAIRS` pairs are read into memory, once, and everything built from them goes into a
 temporary directory. Larger ones are streamed from their files, and everything built from them goes into the cache of
-dragoman, where the next run, or a resumed one, finds it.
+dragoman, where the next run, or a resumed one, finds it. The name of an entry is a digest of its identity: everything
+that determines its content, as plain data. These are the entries:
+
+- ``split-…``: the held-out pairs;
+- ``tokenizers-…``: the tokenizers, trained on the other pairs;
+- ``pairs-…``: the ids of those pairs;
+- ``dictionary-…``: single words and their translations, for `training.augmentation`;
+- ``lexicon-…``: lemmas and their translations, likewise;
+- ``matches-…``: a similar pair for each of those pairs, for the same;
+- ``shards-…``: ids that are encoded but not joined yet; deleted once ``pairs-…`` is complete.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import shutil
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.builder import DatasetBuilder
-from dragoman.dataset.identity import split_identity
-from dragoman.dataset.pairs import find_training_corpora, read_pairs
-from dragoman.dataset.token_store import PairStore
-from dragoman.dataset.tokenizer_training import Tokenizers
+from dragoman.dataset.encode import PairEncoder
+from dragoman.dataset.pairs import CorpusChangedError, find_training_corpora, read_pairs
+from dragoman.dataset.split import Split, split_pairs
+from dragoman.dataset.token_store import PairStore, join_shards, load_shard, open_pairs, save_shard
+from dragoman.dataset.tokenizer_training import Tokenizers, sample_evenly, train_on_split
 from dragoman.errors import UserError, counted
-from dragoman.lexicon.lemma_pairs import Entry
-from dragoman.settings import Recipe
+from dragoman.lexicon.dictionary import learn_dictionary
+from dragoman.lexicon.fuzzy_matches import find_matches
+from dragoman.lexicon.lemma_pairs import Entry, learn_lexicon
+from dragoman.settings import Data, Recipe, Text
 from dragoman.system.cache import cache_directory
-from dragoman.system.files import temporary_directory
-from dragoman.system.progress import Log, Update, no_log, no_update
-from dragoman.system.resumable import BuildCache
-from dragoman.text.registry import describe_vocabularies
+from dragoman.system.cpu import usable_cores
+from dragoman.system.files import read_json, temporary_directory, write_json
+from dragoman.system.progress import Log, Meter, Update, no_log, no_update
+from dragoman.system.resumable import BlockStore, BuildCache, digest, grouped, run_blocks
+from dragoman.text.registry import describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
+
+FORMAT = 2
+"""Increase this number if a change prepares the same text differently; older entries are then ignored."""
+
+
+def split_identity(recipe: Recipe, fingerprint: list[Any]) -> dict[str, Any]:
+    """What decides the split of the training corpora: their content, languages, filters and seed."""
+    data = recipe.data
+    held_out = [data.validation_pairs, data.validation_block, recipe.training.seed]
+    candidates = [each.weight >= data.least_held_out_weight for each in data.weighted]
+    if not all(candidates):
+        held_out += candidates
+    return {
+        "format": FORMAT,
+        "languages": [data.source_language, data.target_language],
+        "corpora": fingerprint,
+        "max_characters": data.max_characters,
+        "held_out": None if data.validation else held_out,
+    }
+
+
+def tokenizers_identity(split: dict[str, Any], recipe: Recipe) -> dict[str, Any]:
+    """What decides the tokenizers that are trained on a split."""
+    text, augmentation = recipe.text, recipe.training.augmentation
+    identity = {"split": split, "text": text.model_dump(), "library": tokenizer_library(text)}
+    capitals = [augmentation.upper_case, augmentation.title_case]
+    return identity | {"capitals": capitals} if any(capitals) else identity
+
+
+def pairs_identity(split: dict[str, Any], tokenizers: Tokenizers, data: Data, text: Text) -> dict[str, Any]:
+    """What decides the ids of the training pairs of a split."""
+    return {
+        "split": split,
+        "tokenizers": [digest(tokenizer.to_json()) for tokenizer in tokenizers],
+        "max_tokens": data.max_tokens,
+        "library": tokenizer_library(text),
+    }
+
+
+def lexicon_identity(split: dict[str, Any], pairs: int) -> dict[str, Any]:
+    """What decides the lexicon that is learned from a number of pairs of a split."""
+    return {"split": split, "pairs": pairs, "library": f"simplemma {metadata.version('simplemma')}"}
+
+
+def tokenizer_library(text: Text) -> str:
+    """The library that splits text into tokens, with its version; for whitespace, the version of Unicode."""
+    name = {"spacy": "spacy", "whitespace": None}.get(text.tokenizer, "tokenizers")
+    try:
+        return f"{name} {metadata.version(name)}" if name else f"Unicode {unicodedata.unidata_version}"
+    except metadata.PackageNotFoundError:  # the tokenizer itself reports this, with how to install it
+        return f"no {name}"
+
+
+SHARD_PAIRS = 20_000
+"""Pairs encoded at a time: some seconds of work, the most that each process can lose."""
+
+DICTIONARY_PAIRS = 100_000
+"""Maximum number of pairs from which words and lemmas are learned, which takes some seconds."""
+
+DICTIONARY, LEXICON, MATCHES = "words.json", "lemmas.json", "matches.npy"
+
+
+@dataclass(frozen=True)
+class DatasetBuilder:
+    """Builds the parts of a dataset, or finds them in the cache.
+
+    Attributes:
+        recipe: Filters, and settings of text.
+        pairs: All pairs of the training corpora with text on both sides; read several times.
+        identity: What decides the split, see `split_identity`.
+        cache: Where results are kept.
+        in_memory: Whether the corpus is small: it is encoded in this process, into arrays in memory.
+        update: Receives progress.
+    """
+
+    recipe: Recipe
+    pairs: Iterable[Pair]
+    identity: dict[str, Any]
+    cache: BuildCache
+    in_memory: bool
+    update: Update
+
+    def split(self) -> Split:
+        """Split the pairs into those to train on and those held out.
+
+        Raises:
+            UserError: No pair is left to train on.
+        """
+        data, seed = self.recipe.data, self.recipe.training.seed
+
+        def build(directory: Path) -> dict[str, Any]:
+            return split_pairs(self.pairs, data, seed, self.update).save(directory)
+
+        return Split.load(self.cache.get("split", self.identity, build), self.pairs, data)
+
+    def tokenizers(self, split: Split) -> Tokenizers:
+        """Train the tokenizers of source and target.
+
+        Raises:
+            UserError: The vocabulary is too small for what it must hold.
+        """
+
+        def build(directory: Path) -> dict[str, Any]:
+            save_tokenizers(directory, *train_on_split(self.recipe, split, self.update))
+            return {}
+
+        identity = tokenizers_identity(self.identity, self.recipe)
+        return load_tokenizers(self.cache.get("tokenizers", identity, build).path)
+
+    def encode(self, split: Split, tokenizers: Tokenizers) -> PairStore:
+        """Encode the pairs to train on; the ids of a large corpus are memory-mapped files of the cache.
+
+        Raises:
+            UserError: No pair is short enough, or a file of the corpora was changed meanwhile.
+        """
+        identity = pairs_identity(self.identity, tokenizers, self.recipe.data, self.recipe.text)
+        shards = self.cache.path("shards", [identity, SHARD_PAIRS])
+
+        def build(directory: Path) -> dict[str, Any]:
+            paths = list(self._encode_shards(split, tokenizers, shards))
+            self.update(1.0, "joining the shards …")
+            number = join_shards(paths, directory)
+            if not number:
+                shutil.rmtree(shards)
+                limit = self.recipe.data.max_tokens
+                raise UserError(f"data.max_tokens = {limit}: no training pair is that short")
+            return {"pairs": number}
+
+        entry = self.cache.get("pairs", identity, build)
+        shutil.rmtree(shards, ignore_errors=True)
+        pairs = open_pairs(entry.path)
+        return pairs.in_memory() if self.in_memory else pairs
+
+    def dictionary(self, split: Split) -> list[tuple[str, str]]:
+        """Learn single words and their translations from a sample of the training pairs."""
+
+        def build(directory: Path) -> dict[str, Any]:
+            write_json(directory / DICTIONARY, {"words": learn_dictionary(self._sample(split))})
+            return {}
+
+        entry = self.cache.get("dictionary", {"split": self.identity, "pairs": DICTIONARY_PAIRS}, build)
+        return [(source, target) for source, target in read_json(entry.path / DICTIONARY)["words"]]
+
+    def lexicon(self, split: Split) -> list[Entry]:
+        """Learn lemmas and their translations from a sample of the training pairs."""
+        data = self.recipe.data
+
+        def build(directory: Path) -> dict[str, Any]:
+            languages = data.source_language, data.target_language
+            write_json(directory / LEXICON, {"lemmas": learn_lexicon(self._sample(split), languages)})
+            return {}
+
+        entry = self.cache.get("lexicon", lexicon_identity(self.identity, DICTIONARY_PAIRS), build)
+        return [(source, target, score) for source, target, score in read_json(entry.path / LEXICON)["lemmas"]]
+
+    def _sample(self, split: Split) -> Iterator[Pair]:
+        size = min(split.at_most, DICTIONARY_PAIRS)
+        meter = Meter(self.update, "reading text for the dictionary", size)
+        return meter.track(sample_evenly(split.training, split.at_most, size))
+
+    def matches(self, pairs: PairStore, tokenizers: Tokenizers) -> NDArray[np.int64]:
+        """Find a similar training pair for each."""
+
+        def build(directory: Path) -> dict[str, Any]:
+            np.save(directory / MATCHES, find_matches(pairs, tokenizers[0], self.update))
+            return {}
+
+        identity = {"pairs": pairs_identity(self.identity, tokenizers, self.recipe.data, self.recipe.text)}
+        found: NDArray[np.int64] = np.load(self.cache.get("matches", identity, build).path / MATCHES)
+        return found
+
+    def _encode_shards(self, split: Split, tokenizers: Tokenizers, directory: Path) -> Iterator[Path]:
+        """Encode all shards that an interrupted process has not encoded; yields the file of each shard, in order."""
+        directory.mkdir(parents=True, exist_ok=True)
+        save = partial(save_shard, vocabulary_size=max(len(each.vocabulary) for each in tokenizers))
+        blocks = run_blocks(
+            PairEncoder(*tokenizers, self.recipe.data.max_tokens).encode,
+            grouped(split.training, SHARD_PAIRS),
+            store=BlockStore(directory, None, save, load_shard, ".npz", self.cache.log),
+            processes=1 if self.in_memory else self.recipe.training.threads or usable_cores(),
+            meter=Meter(self.update, "encoding", split.at_most),
+            advice="; run the same command again to continue, with fewer processes (training.threads) if memory is "
+            "short",
+        )
+        try:
+            with closing(blocks):
+                for block in blocks:
+                    assert block.path
+                    yield block.path
+        except CorpusChangedError:
+            shutil.rmtree(directory)  # its shards are of different contents
+            raise
+
 
 IN_MEMORY_PAIRS = 100_000
 """Training corpora with more pairs are streamed from disk."""

@@ -1,21 +1,51 @@
-"""Which pairs of the training corpora are trained on, and which are held out to validate on."""
+"""Which training pairs are trained on, and which are held out: nothing may be learned from the text of these."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.held_out import HeldOutText
 from dragoman.errors import UserError, counted
 from dragoman.settings import Data
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
 from dragoman.system.resumable import Entry
+from dragoman.text.normalization import collapse_spaces, simplify
+
+
+@dataclass(frozen=True)
+class HeldOutText:
+    """The pairs to validate and test on; no pair to learn from may have the same text on a side.
+
+    Attributes:
+        pairs: The pairs.
+        ignore_punctuation: Whether text that differs only in case and punctuation is the same. Differences in spaces
+            never count: tokenizers do not distinguish spaces either.
+    """
+
+    pairs: Sequence[Pair]
+    ignore_punctuation: bool = False
+
+    def __contains__(self, pair: Pair) -> bool:
+        """Whether a pair has a side in common with a held-out pair."""
+        sources, targets = self._sides
+        return self._key(pair.source) in sources or self._key(pair.target) in targets
+
+    def _key(self, text: str) -> str:
+        return simplify(text) if self.ignore_punctuation else collapse_spaces(text)
+
+    @cached_property
+    def _sides(self) -> tuple[set[str], set[str]]:
+        sources = {self._key(pair.source) for pair in self.pairs}
+        targets = {self._key(pair.target) for pair in self.pairs}
+        return sources - {""}, targets - {""}
+
 
 HELD_OUT, MAX_HELD_OUT_BYTES = "held-out.json", 10**10
 

@@ -1,7 +1,6 @@
 """From text, machine and time to a recipe.
 
-`plan` is the way in. `text_facts`, `subwords` and `neighbors` describe the text, `speed` the machine, and `budget` what
-the time amounts to. `choose` chooses settings for random weights, `adaptation` (with `old_text`) for a training that
-starts from a bundle, and `student` those of a student. `expect` says how long it takes, `least_time` what is too short,
-and `write` makes the recipe, with a reason for each choice.
+`plan` is the way in. `text_facts` describes the text, and `budget` what a time amounts to on this machine. `choose`
+chooses settings for random weights, `adaptation` for training that starts from a bundle, and `student` those of a
+student: a dict of values with reasons, from which a recipe is built. `write` renders it as TOML, for `dragoman init`.
 """

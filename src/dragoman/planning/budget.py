@@ -1,13 +1,146 @@
-"""The length of a training, and what it amounts to on this machine."""
+"""What a time amounts to on this machine: its speed, steps and epochs, and how long a recipe takes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dragoman.planning.speed import R_DROP_COST, MachineSpeed, measure_speed
+import torch
+
+from dragoman.errors import UserError, counted
+from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.planning.text_facts import TextFacts
 from dragoman.recipe import overridden
+from dragoman.settings import Model, Recipe
+from dragoman.system.cpu import WaitingClock, default_threads
+from dragoman.system.device import choose_device, compute_dtype
+from dragoman.training.report.verdict import FEW_EPOCHS, FEW_PAIRS
+from dragoman.training.stages.recipes import check_stage_corpora, needed_teachers
+
+FEW_STEPS = 400
+"""Steps below which training is too short.
+
+A tiny model learns more in the same time than a small one that takes fewer steps; with 500, they are equal. Below it,
+translations are useless: 40,000 pairs of tatoeba reached a BLEU of 2.7 in 167 steps, and 12.6 in 500 steps.
+"""
+
+SIZE, SECONDS = 512, 0.3  # of the square matrices, and of a measurement
+EFFICIENCY = 0.055
+"""Target tokens per second and per parameter, for each operation per second of the product.
+
+Measured with the Multi30k recipe: 6,600 tokens per second, 6.55 million parameters and 780 GFLOP/s. Training takes
+about 12 operations per parameter, for a source and a target token; this is two thirds of the speed of the product.
+"""
+
+THREAD_LIMIT, LIMITED_PARAMETERS, LIMIT_EXPONENT = 400e9, 6.5e6, 0.25
+"""Limit for one CPU thread, in operations per second, for a model with `LIMITED_PARAMETERS` parameters.
+
+Some processors (AMX) multiply matrices three times as fast as others, but the rest of a training step is no faster.
+This rest is a smaller share in a larger model: with 2, 7 and 48 million parameters, one thread trains as if it computed
+235, 460 and 560 to 740 GFLOP/s, where products run at 1,250. So the limit grows with the fourth root of the parameters.
+"""
+
+BUSY = 0.1
+"""The share of the time that products must wait for a processor: 0.01 alone, 0.24 next to a loop in Python."""
+
+R_DROP_COST = 1.8
+"""The time of a training step with R-Drop, which computes each sentence twice, relative to a step without it."""
+
+
+@dataclass(frozen=True)
+class MachineSpeed:
+    """What decides how fast this machine trains a model.
+
+    Attributes:
+        operations: Operations per second of a product of two matrices, in the data type of training.
+        threads: Threads that compute it; None on a GPU.
+        waiting: The share of the time that products waited for a processor; 0 where the system does not count it.
+    """
+
+    operations: float
+    threads: int | None = None
+    waiting: float = 0.0
+
+    def tokens_per_second(self, parameters: int) -> float:
+        """Target tokens per second that training processes, without R-Drop.
+
+        Args:
+            parameters: Number of parameters of the model.
+        """
+        operations = self.operations
+        if self.threads:
+            limit = THREAD_LIMIT * (parameters / LIMITED_PARAMETERS) ** LIMIT_EXPONENT
+            operations = min(operations, self.threads * limit)
+        return EFFICIENCY * operations / parameters
+
+    def describe_load(self) -> Iterator[str]:
+        """What to expect while other programs use the processor, if they do."""
+        if self.waiting > BUSY:
+            fix = "; training.threads = 1 may be faster then" if (self.threads or 1) > 1 else ""
+            yield f"other programs use the processor; while they run, training may take several times as long{fix}"
+
+
+def measure_speed(device_name: str = "auto", threads: int | None = None) -> MachineSpeed:
+    """The speed of the fastest of many products of two matrices, on the device and in the data type of training.
+
+    The mean would be half of it while another program uses the processor, even if that program ends soon, and a recipe
+    for half of the speed would stop training too early. A small product fits into one time slice of the
+    processor, but does not keep a GPU busy. A product of several threads ends with the slowest of them, which on a
+    busy processor may have to wait each time, so some products are computed by one thread.
+
+    Args:
+        device_name: The device of training.
+        threads: Its threads on a CPU; by default those that training uses.
+
+    Raises:
+        UserError: There is no such device.
+    """
+    device = choose_device(device_name)
+    if device.type != "cpu":
+        return MachineSpeed(_fastest_product(device, 2 * SIZE))
+    before, threads = torch.get_num_threads(), threads or default_threads()
+    clock = WaitingClock()
+    try:
+        torch.set_num_threads(threads)
+        operations = _fastest_product(device, SIZE)
+        torch.set_num_threads(1)
+        operations = max(operations, _fastest_product(device, SIZE))
+        return MachineSpeed(operations, threads, clock.read().processor or 0.0)
+    finally:
+        torch.set_num_threads(before)
+
+
+def _fastest_product(device: torch.device, size: int) -> float:
+    """Operations per second of the fastest of many products of two square matrices."""
+    a = torch.ones(size, size, device=device, dtype=compute_dtype("auto", device))
+    (a @ a).sum().item()  # the first product prepares the kernel
+    seconds: list[float] = []
+    ends = time.monotonic() + SECONDS
+    while not seconds or time.monotonic() < ends:
+        started = time.perf_counter()
+        (a @ a)[0, 0].item()  # waits for a GPU
+        seconds.append(time.perf_counter() - started)
+    return 2 * size**3 / min(seconds)
+
+
+def measure_chosen_speed(overrides: Sequence[str]) -> MachineSpeed:
+    """The speed of this machine with ``training.device`` and ``training.threads``; invalid values are ignored."""
+    device, threads = (overridden(overrides, f"training.{key}") for key in ("device", "threads"))
+    return measure_speed(device or "auto", threads)
+
+
+def count_parameters(model: Model, subwords: int) -> int:
+    """The number of parameters of a model with vocabularies of this size."""
+    with torch.device("meta"):
+        return parameter_counts(Transformer(model, subwords, subwords, source_pad=0))["total"]
+
+
+def recipe_speed(recipe: Recipe, machine: MachineSpeed, parameters: int) -> float:
+    """Target tokens per second of the training of a recipe, whose model has so many parameters."""
+    return machine.tokens_per_second(parameters) / (R_DROP_COST if recipe.training.r_drop else 1)
+
 
 SMALL_BATCH, LARGE_BATCH = 1024, 4096  # tokens of each side
 LARGE_BATCH_PAIRS = 100_000
@@ -90,7 +223,102 @@ def chosen_minutes(minutes: float | None, overrides: Sequence[str]) -> float | N
     return minutes if minutes is not None else overridden(overrides, "training.minutes")
 
 
-def measure_chosen_speed(overrides: Sequence[str]) -> MachineSpeed:
-    """The speed of this machine with ``training.device`` and ``training.threads``; invalid values are ignored."""
-    device, threads = (overridden(overrides, f"training.{key}") for key in ("device", "threads"))
-    return measure_speed(device or "auto", threads)
+MANY_EPOCHS = 60.0
+
+
+@dataclass(frozen=True)
+class ExpectedTraining:
+    """Estimates for a training on this machine; `tokens_per_second` counts target tokens."""
+
+    parameters: int
+    tokens_per_second: float
+    steps: int
+    epochs: float
+    minutes: float
+
+
+def expect_training(
+    recipe: Recipe, facts: TextFacts, machine: MachineSpeed, parameters: int | None = None
+) -> ExpectedTraining:
+    """Estimate the length of a training.
+
+    Args:
+        recipe: The recipe.
+        facts: Its training text.
+        machine: The speed of the machine.
+        parameters: Number of parameters of the model, if the recipe's vocabulary size does not decide it.
+    """
+    training = recipe.training
+    parameters = parameters or count_parameters(recipe.model, recipe.text.vocabulary_size)
+    speed = recipe_speed(recipe, machine, parameters)
+    batches = facts.steps_per_epoch(training.batch_tokens, training.length_groups)
+    if training.batch_sentences:
+        batches = max(batches, facts.pairs_per_epoch / training.batch_sentences)
+    steps_per_epoch = batches / training.accumulation
+    if training.minutes is not None:
+        epochs = facts.epochs_in(training.minutes, speed)
+    elif training.steps is not None:
+        epochs = training.steps / steps_per_epoch
+    else:
+        assert training.epochs is not None, "a recipe has one budget"
+        epochs = training.epochs
+    steps = training.steps or max(1, int(epochs * steps_per_epoch))
+    return ExpectedTraining(parameters, speed, steps, epochs, facts.minutes_for(epochs, speed))
+
+
+def advise(facts: TextFacts, epochs: float) -> Iterator[str]:
+    """What would help most, if anything stands out."""
+    if epochs < FEW_EPOCHS:
+        times = "once" if epochs == 1 else f"{epochs:.2g} times"
+        yield f"what would help most: more time, because the text is read only {times}"
+    elif facts.pairs < FEW_PAIRS:
+        yield f"what would help most: more text; from {counted(facts.pairs, 'pair')}, a model learns only phrases"
+    elif epochs > MANY_EPOCHS:
+        yield f"what would help most: more text, because each pair is read {epochs:.0f} times"
+
+
+def describe_minutes(minutes: float) -> str:
+    """A time in words."""
+    for unit, length in (("day", 1440), ("hour", 60)):
+        if minutes >= 2 * length:
+            return counted(round(minutes / length), unit)
+    seconds = max(1, round(60 * minutes))
+    if seconds < 60:
+        return counted(seconds, "second")
+    shown = f"{minutes:.1f}".removesuffix(".0") if minutes < 9.95 else str(round(minutes))
+    return f"{shown} minute{'s' * (shown != '1')}"
+
+
+FILLING = 0.8
+"""Target tokens of a batch, relative to its maximum."""
+
+
+def refuse_short_stages(recipe: Recipe, machine: MachineSpeed) -> None:
+    """Check that teachers and students have time for `FEW_STEPS`, before anything is trained.
+
+    Args:
+        recipe: A recipe with stages. A budget in steps or epochs is a deliberate choice, and not checked.
+        machine: The speed of this machine.
+
+    Raises:
+        UserError: The time is too short; the message names the shortest sensible time.
+    """
+    check_stage_corpora(recipe)
+    training, teachers = recipe.training, recipe.teachers
+    if training.minutes is None:
+        return
+    trained = needed_teachers(recipe)
+    last = 1 - len(trained) * teachers.share - teachers.translation_share
+    shares = {f"the {direction} teacher": teachers.share for direction in trained}
+    shares |= {"the student" if recipe.distillation.teachers else "the translator": last}
+    speed = recipe_speed(recipe, machine, count_parameters(recipe.model, recipe.text.vocabulary_size))
+    seconds_per_step = FILLING * training.batch_tokens * training.accumulation / speed
+    name, share = min(shares.items(), key=lambda each: each[1])
+    steps = int(60 * training.minutes * share / seconds_per_step)
+    if steps < FEW_STEPS:
+        shortest = math.ceil(FEW_STEPS * seconds_per_step / share / 60)
+        raise UserError(
+            f"{describe_minutes(training.minutes)} are too short: {name} would take only about {steps:,} steps, and "
+            f"with fewer than {FEW_STEPS:,}, its translations are useless; give at least "
+            f"{counted(shortest, 'minute')}, or use --force"
+        )

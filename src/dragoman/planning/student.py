@@ -9,18 +9,23 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.bundle import Bundle
+from dragoman.corpus.corpus import count_texts
 from dragoman.corpus.lines import read_lines
-from dragoman.corpus.monolingual import count_texts
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.metrics import USELESS, overall_score
 from dragoman.model.transformer import parameter_counts
-from dragoman.planning.budget import chosen_minutes, measure_chosen_speed, plan_budget
-from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, choose_training
-from dragoman.planning.expect import count_parameters, describe_minutes, expect_training
-from dragoman.planning.speed import MachineSpeed
-from dragoman.planning.subwords import facts_with
-from dragoman.planning.text_facts import TextFacts, collect_facts
+from dragoman.planning.budget import (
+    MachineSpeed,
+    chosen_minutes,
+    count_parameters,
+    describe_minutes,
+    expect_training,
+    measure_chosen_speed,
+    plan_budget,
+)
+from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, choose_training, values_of
+from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with
 from dragoman.recipe import build_recipe, load_recipe
 from dragoman.settings import Data, Distillation, Model, Recipe
 from dragoman.settings.decoding import PLAIN_SEARCH
@@ -207,7 +212,7 @@ def _choose_sections(
     budget = plan_budget(with_mono, plan.minutes, speed)
     width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
     without_mono = plan_budget(facts, plan.minutes, speed)
-    (dropout,) = choose_dropout(facts, without_mono)  # less was not measured with monolingual text
+    dropout = choose_dropout(facts, without_mono)["model.dropout"]  # less was not measured with monolingual text
     model = {
         **shape.model_dump(mode="json"),
         "positions": teacher.model.positions,  # so that the same exports are possible
@@ -215,7 +220,7 @@ def _choose_sections(
         "dropout": round(max(0.0, dropout.value - LESS_DROPOUT), 3),
     }
     training = {
-        **{each.key: each.value for each in choose_training(with_mono, width, budget)},
+        **values_of("training", choose_training(with_mono, width, budget)),
         "augmentation": teacher.training.augmentation.model_dump(),
         "seed": teacher.training.seed,  # which decides which pairs are held out
         **TRAINING,

@@ -4,12 +4,11 @@ A recipe is a TOML file with the sections of `Recipe`. Unknown keys, wrong types
 bounds are rejected, and all of them are reported together. A condition on several keys is a rule: a function that takes
 the settings and returns a problem or None, listed in its section's `rules`.
 
-The sections are `data`, `text`, `model`, `training`, `augmentation`, `synthesis` and `decoding`, and `recipe` contains
-them; `serving` are the settings of the server. `base` is the class of all sections, `recipe_errors` describes problems,
+The sections are `data`, `text`, `model`, `training`, `synthesis` and `decoding`, and `recipe` contains all of them;
+`serving` are the settings of the server. `base` is the class of all sections, `recipe_errors` describes problems,
 and `deleted` lists settings of earlier versions.
 """
 
-from dragoman.settings.augmentation import Augmentation
 from dragoman.settings.base import Settings
 from dragoman.settings.data import CorpusFile, CorpusReference, Data, FilePair, WeightedCorpus
 from dragoman.settings.decoding import Decoding
@@ -17,7 +16,7 @@ from dragoman.settings.model import Model
 from dragoman.settings.recipe import Recipe
 from dragoman.settings.synthesis import Backtranslation, Distillation, Diversification, Teachers
 from dragoman.settings.text import Specials, Text
-from dragoman.settings.training import Training
+from dragoman.settings.training import Augmentation, Training
 
 __all__ = [
     "Augmentation",

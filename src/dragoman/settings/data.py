@@ -55,7 +55,7 @@ class CorpusFile(Settings):
 
 CorpusReference = str | FilePair | CorpusFile
 """A corpus: a catalog split such as ``multi30k:train``, ``captions:train`` or ``hf:NAME:SPLIT``; a pattern such as
-``my/train.{lang}.gz``; a file in one of the formats of `dragoman.corpus.formats`; or a table that describes files."""
+``my/train.{lang}.gz``; a file in one of the formats of `dragoman.corpus.corpus`; or a table that describes files."""
 LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1000.0
 IMPORTED = "imported from"
 """How the name of the training text of an imported model begins; the text itself is not known."""

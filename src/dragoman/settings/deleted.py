@@ -15,6 +15,7 @@ class Deleted(NamedTuple):
 DELETED = {
     "decoding.shortlist": Deleted(False, "the search always chooses among all tokens, so delete this key"),
     "training.pull_to_start": Deleted(0.0, "to forget less, mix in old text or set training.start_share"),
+    "training.validation_beam_size": Deleted(1, "validations search greedily, which is faster, so delete this key"),
 }
 """Deleted settings by key, ``SECTION.KEY``."""
 

@@ -32,11 +32,9 @@ from dragoman.system.time_limit import TimeLimit
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
 from dragoman.training.loop.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.training.report.report import render_report
-from dragoman.training.run.directory import REPORT_FILE
-from dragoman.training.run.metrics_file import read_metrics
-from dragoman.training.run.results import NOT_COMPARED_FILE, read_uncompared
-from dragoman.training.run.run_data import read_tests
-from dragoman.training.run.start import changed_teachers
+from dragoman.training.run.directory import NOT_COMPARED_FILE, REPORT_FILE, read_uncompared
+from dragoman.training.run.log import read_metrics
+from dragoman.training.run.run_data import changed_teachers, read_tests
 from dragoman.training.stages.text import TEXT_DIRECTORY, StageText
 from dragoman.translator import Translator
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from metric_lines import train_line, validation_line
 
-from dragoman.training.report.charts import CHARTS, DrawnChart, draw_charts
-from dragoman.training.report.svg import MAX_POINTS
+from dragoman.training.report.charts import CHARTS, MAX_POINTS, DrawnChart, draw_charts
 
 NAN, INFINITY = float("nan"), float("inf")
 

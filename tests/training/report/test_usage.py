@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from metric_lines import RECIPE
 
-from dragoman.training.report.usage import usages
+from dragoman.training.report.report import usages
 
 if TYPE_CHECKING:
     from conftest import Command

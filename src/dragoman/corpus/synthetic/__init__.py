@@ -1,1 +1,1 @@
-"""Corpora that are generated: `generators` is their table, `captions` and `copy_task` are the two that there are."""
+"""Generated corpora: `generators` is their table; `captions` has the words of `caption_tables`; `copy_task`."""

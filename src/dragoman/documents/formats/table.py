@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from dragoman.corpus.delimiters import DELIMITERS, SAMPLE, detect_delimiter, stated_delimiter
+from dragoman.corpus.delimited import DELIMITERS, SAMPLE, detect_delimiter, stated_delimiter
 from dragoman.corpus.references import UndeclaredError
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument

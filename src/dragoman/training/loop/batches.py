@@ -12,10 +12,9 @@ import numpy as np
 import torch
 
 from dragoman.dataset.augmentation import PairAugmenter
-from dragoman.dataset.batch import Batch, Transform, make_batch, no_transform, take_rows, unpad
+from dragoman.dataset.batch import Batch, StagedBatch, Transform, make_batch, no_transform, take_rows, unpad
 from dragoman.dataset.buckets import Indices, Plan, draw_pairs, plan_epoch
 from dragoman.dataset.prepare import Dataset
-from dragoman.dataset.transfer import StagedBatch
 from dragoman.settings import Recipe
 from dragoman.system.prefetch import Prefetcher
 from dragoman.text.bpe_dropout import BPEDropout

@@ -1,32 +1,38 @@
-"""The training loop."""
+"""The training loop: steps with their gradients, validations, and checkpoints."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from dragoman.bundle import Bundle
 from dragoman.dataset.batch import Batch
 from dragoman.dataset.prepare import Dataset
+from dragoman.doctor.findings.finding import Finding
+from dragoman.doctor.training_checks import check_validation
+from dragoman.engines import EngineRequest
 from dragoman.errors import UserError, counted
-from dragoman.evaluation.evaluate import Report
+from dragoman.evaluation.baseline import Baseline, trivial_baseline
+from dragoman.evaluation.evaluate import Report, evaluate
 from dragoman.evaluation.metrics import perplexity
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.settings import Recipe
+from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.system.device import compute_dtype
+from dragoman.training.loop.batch_loss import draw_teacher_forcing
 from dragoman.training.loop.batches import BatchStream
-from dragoman.training.loop.budget import Budget, Stopwatch
-from dragoman.training.loop.distributed import SINGLE_PROCESS, Ranks, full_tensor, local_tensor
-from dragoman.training.loop.gradients import GradientComputer, Losses
-from dragoman.training.loop.scheduled_sampling import draw_teacher_forcing
-from dragoman.training.loop.schedules import learning_rate
+from dragoman.training.loop.distributed import SINGLE_PROCESS, Ranks, full_tensor, gradient_exchange, local_tensor
+from dragoman.training.loop.optimizers import learning_rate
+from dragoman.training.loop.progress import Budget, Stopwatch
 from dragoman.training.loop.speed_watch import SpeedWatch
 from dragoman.training.loop.state import (
     TrainingState,
@@ -37,7 +43,6 @@ from dragoman.training.loop.state import (
     update_moving_average,
 )
 from dragoman.training.loop.stop import StopFlag, StopRequested
-from dragoman.training.loop.validator import Validator
 from dragoman.training.run.checkpoint import (
     AVERAGE,
     average_weights,
@@ -46,8 +51,158 @@ from dragoman.training.run.checkpoint import (
     save_checkpoint,
     snapshot,
 )
-from dragoman.training.run.log import LogPosition, RunLog
-from dragoman.training.run.metrics_file import METRICS_FILE
+from dragoman.training.run.log import METRICS_FILE, LogPosition, RunLog
+from dragoman.translator import Translator
+
+Losses = list[tuple[list[Batch], Tensor]]
+"""Each microbatch, and its loss with and without label smoothing, summed over its target tokens, (2,)."""
+
+
+class GradientComputer:
+    """Computes gradients; a process that runs out of memory uses smaller microbatches from then on.
+
+    Args:
+        state: The model, its loss and its loss scaling.
+        groups: Groups of similar length that this process computes at once.
+        ranks: The processes that share each batch.
+        log: Called with a message when memory runs out.
+        stop: Checked between microbatches.
+    """
+
+    def __init__(
+        self, state: TrainingState, groups: int, ranks: Ranks, log: Callable[[str], None], stop: StopFlag
+    ) -> None:
+        self.state, self.groups, self.ranks, self.log, self.stop = state, groups, ranks, log, stop
+        self.groups_at_once = groups
+
+    def compute(self, batches: Sequence[list[Batch]], teacher_forcing: Sequence[float]) -> Losses:
+        """Set the gradients to those of the mean loss over all target tokens of all batches and processes.
+
+        If memory runs out, nothing is skipped: the step starts again with smaller microbatches and the same random
+        numbers.
+
+        Args:
+            batches: This process's share of each batch of the step.
+            teacher_forcing: For each batch, the probability that an input of the decoder is taken from the reference.
+
+        Raises:
+            UserError: Not even a single group fits into memory.
+            StopRequested: A process must stop; the random generators are as before the step.
+        """
+        generators = random_state(self.state.device)
+        try:
+            while (losses := self._attempt(batches, teacher_forcing)) is None:
+                torch.cuda.empty_cache()
+                set_random_state(generators, self.state.device)
+        except StopRequested:
+            set_random_state(generators, self.state.device)
+            raise
+        return losses
+
+    def _attempt(self, batches: Sequence[list[Batch]], teacher_forcing: Sequence[float]) -> Losses | None:
+        """The losses, or None if memory ran out."""
+        (tokens,) = self.ranks.sum((sum(group.target_tokens for batch in batches for group in batch),))
+        microbatches = [
+            (part, probability)
+            for batch, probability in zip(batches, teacher_forcing, strict=True)
+            for part in self._split(batch)
+        ]
+        losses: Losses = []
+        self.state.optimizer.zero_grad()
+        try:
+            for number, (part, probability) in enumerate(microbatches, start=1):
+                if number > 1:
+                    self._check_stop()
+                with gradient_exchange(self.state.loss, number == len(microbatches)):
+                    loss, nll = self.state.loss(part, probability)
+                    mean = loss / tokens * self.ranks.size  # the gradients of the processes are averaged
+                    self.state.scaler.scale(mean).backward()
+                losses.append((part, torch.stack((loss.detach(), nll))))
+        except torch.OutOfMemoryError as error:
+            self._shrink(error)
+            return None
+        return losses
+
+    def _check_stop(self) -> None:
+        """A step of many microbatches may take longer than a scheduler waits before it kills the processes."""
+        (requested,) = self.ranks.largest((self.stop.requested,))
+        if requested:
+            raise StopRequested
+
+    def _split(self, batch: list[Batch]) -> list[list[Batch]]:
+        size = self.groups_at_once
+        return [batch[start : start + size] for start in range(0, len(batch), size)]
+
+    def _shrink(self, error: torch.OutOfMemoryError) -> None:
+        """Take half as many groups at once."""
+        step = self.state.progress.step + 1
+        if self.groups_at_once == 1 or self.ranks.size > 1:
+            raise UserError(
+                f"out of memory in step {step:,}: {str(error).splitlines()[0]}; lower training.batch_tokens, and raise "
+                "training.accumulation by the same factor to get the same gradients"
+            ) from error
+        self.groups_at_once = (self.groups_at_once + 1) // 2
+        self.log(
+            f"out of memory in step {step:,}: from now on {self.groups_at_once} of {self.groups} groups at once, which "
+            "is slower, and uses other dropout masks"
+        )
+
+
+MIN_BLEU = 1.0
+"""Lower values of BLEU count as zero: they are noise, by which weights of the first steps can win."""
+
+
+class Validator:
+    """Scores models on the validation pairs.
+
+    Args:
+        recipe: Decoding settings, and the score that decides which checkpoint is best.
+        data: The validation pairs and the tokenizers.
+        device: Where to compute.
+    """
+
+    def __init__(self, recipe: Recipe, data: Dataset, device: torch.device) -> None:
+        self.recipe, self.data, self.device = recipe, data, device
+
+    def evaluate(self, model: Transformer) -> tuple[Report, list[str]]:
+        """Scores on the validation pairs, and the translations of the first `validation_sentences` of them."""
+        settings, pairs = self.recipe.training, self.data.validation
+        bundle = Bundle(self.recipe, model.eval(), self.data.source, self.data.target)
+        quick = {**PLAIN_SEARCH, "beam_size": 1, "n_best": 1}
+        decoding = self.recipe.decoding.model_copy(update=quick)
+        # In float32 on every device, so that scores and the best checkpoint do not depend on it.
+        translator = Translator.open(EngineRequest(bundle, decoding, self.device, compute_type="float32"))
+        return evaluate(
+            translator,
+            [pair.source for pair in pairs],
+            [pair.target for pair in pairs],
+            translate_at_most=settings.validation_sentences,
+        )
+
+    def score(self, report: Report) -> float:
+        """The score that decides which checkpoint is best; higher is better."""
+        best_by = self.recipe.training.best_by
+        if best_by == "bleu":
+            return report.bleu if report.bleu >= MIN_BLEU else 0.0
+        return -report.loss if best_by == "loss" else report.chrf
+
+    @cached_property
+    def baseline(self) -> Baseline:
+        """The score of a trivial translator on the validation pairs that are translated."""
+        pairs = self.data.validation[: self.recipe.training.validation_sentences]
+        return trivial_baseline([pair.source for pair in pairs], [pair.target for pair in pairs])
+
+    def samples(self, translations: list[str]) -> list[dict[str, str]]:
+        """The validation pairs that were translated, with their translations."""
+        return [
+            {"source": pair.source, "reference": pair.target, "translation": translation}
+            for pair, translation in zip(self.data.validation, translations, strict=False)
+        ]
+
+    def check(self, report: Report, translations: list[str], spent: float) -> list[Finding]:
+        """Problems of the translations, given the fraction of the budget spent."""
+        return check_validation(self.data.validation, translations, report, spent, self.recipe.decoding)
+
 
 LOWEST_PEAK, HIGHEST_PEAK = 1e-5, 1e-1
 """Usual learning rates after the warm-up."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationError
 
-from dragoman.training.run.metrics_file import Metrics
+from dragoman.training.run.log import Metrics
 
 
 def _encodable(text: str) -> str:

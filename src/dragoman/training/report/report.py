@@ -1,21 +1,90 @@
-"""Rendering of the report as one HTML page without network access or scripts."""
+"""The report of a run: facts, commands for its bundle, and one HTML page without network access or scripts."""
 
 from __future__ import annotations
 
+import platform
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import tomli_w
+import torch
 
+from dragoman.doctor.data.cleaned_text import CleanedText
+from dragoman.errors import counted
+from dragoman.model.transformer import parameter_counts
 from dragoman.settings import Recipe
+from dragoman.system.progress import format_seconds
 from dragoman.system.templates import template_environment
+from dragoman.system.version import __version__
+from dragoman.training.loop.trainer import Trainer
 from dragoman.training.report.charts import draw_charts
 from dragoman.training.report.lines import complete_lines
-from dragoman.training.report.usage import usages
 from dragoman.training.report.verdict import compared_texts, judge_run
-from dragoman.training.run.metrics_file import Metrics, current_lines
+from dragoman.training.run.log import Metrics, current_lines
+
+
+def run_facts(
+    trainer: Trainer, cleaned: CleanedText | None, stages: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Names and values.
+
+    Args:
+        trainer: The trainer after its last step.
+        cleaned: The training text, if it was cleaned.
+        stages: Facts about the stages before.
+    """
+    data, progress = trainer.data, trainer.state.progress
+    by_size = sorted(parameter_counts(trainer.state.model).items(), key=lambda item: -item[1])
+    return [
+        *((f"Parameters, {part.replace('_', ' ')}", f"{number:,}") for part, number in by_size),
+        ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
+        ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out: too long, or text of validation pairs)"),
+        *([("Cleaning", str(cleaned))] if cleaned else []),
+        *stages,
+        *([("Initial weights", start_from)] if (start_from := trainer.settings.start_from) else []),
+        (
+            "Training",
+            f"{counted(progress.step, 'step')} in {format_seconds(progress.seconds)}, with validation, without tests",
+        ),
+        ("End of training", trainer.budget.reason_to_end(progress)),
+        ("Machine", f"{trainer.state.device}, {counted(torch.get_num_threads(), 'thread')}, {platform.machine()}"),
+        ("Versions", f"dragoman {__version__}, Python {platform.python_version()}, torch {torch.__version__}"),
+    ]
+
+
+class Usage(NamedTuple):
+    """A purpose, and the command or the Python code for it."""
+
+    purpose: str
+    code: str
+
+
+def usages(run: Path, recipe: Recipe, texts: Sequence[str]) -> list[Usage]:
+    """How to use the bundle of a finished run.
+
+    Args:
+        run: The run directory.
+        recipe: Its recipe.
+        texts: Source texts, the shortest of which is the example.
+    """
+    path, text = shlex.quote(str(run)), min(filter(str.strip, texts), key=len, default="…")
+    example = f"-- {shlex.quote(text)}" if text.startswith("-") else shlex.quote(text)
+    source, target = recipe.data.source_language, recipe.data.target_language
+    return [
+        Usage("Translate a text", f"dragoman translate {path} {example}"),
+        Usage("Translate a file", f"dragoman translate {path} --input input.{source} --output output.{target}"),
+        Usage("Show how a text was translated", f"dragoman inspect {path} --output inspect.html {example}"),
+        Usage("Score it on your own text", f"dragoman evaluate {path} --source my.{source} --reference my.{target}"),
+        Usage("Convert it for other programs", f"dragoman export {path} exported --to ctranslate2"),
+        Usage(
+            "Use it in Python",
+            f"import dragoman\n\ntranslator = dragoman.load({str(run)!r})\nprint(translator({text!r}).text)",
+        ),
+    ]
+
 
 VERSIONS = 8  # maximum number of translations shown for one sentence
 

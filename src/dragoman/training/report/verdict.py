@@ -10,7 +10,7 @@ from dragoman.errors import counted
 from dragoman.evaluation.metrics import MAX_LOSS, UNTRAINED, USELESS, overall_score
 from dragoman.settings import Recipe, Training
 from dragoman.training.run.directory import LEFT_OUT_FILE
-from dragoman.training.run.metrics_file import Metrics, current_lines
+from dragoman.training.run.log import Metrics, current_lines
 
 MIN_GAIN = 1.0  # points of BLEU above a trivial translator
 FEW_SENTENCES = 100

@@ -21,9 +21,8 @@ from dragoman.system.device import find_device
 from dragoman.system.progress import no_log
 from dragoman.system.run_paths import explain_no_bundle, resume_command
 from dragoman.training.report.lines import complete_lines
-from dragoman.training.run.directory import saved_tokenizers
-from dragoman.training.run.metrics_file import read_metrics
-from dragoman.training.run.results import NOT_COMPARED_FILE
+from dragoman.training.run.directory import RunResults, saved_tokenizers
+from dragoman.training.run.log import read_metrics
 
 
 def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | None = None) -> dict[str, Any]:
@@ -54,7 +53,7 @@ def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | N
     return {
         "kind": "bundle",
         "path": str(directory),
-        **({"comparison": f"not made yet; run: {resume}"} if (path / NOT_COMPARED_FILE).is_file() else {}),
+        **({"comparison": f"not made yet; run: {resume}"} if RunResults(path).lack_comparison else {}),
         "engine": str(choose(request)),
         "parameters": parameter_counts(bundle.model),
         "vocabulary": {"source": len(bundle.source.vocabulary), "target": len(bundle.target.vocabulary)},

@@ -1,4 +1,4 @@
-"""The directory of a run: checks before training, and the files written at the start."""
+"""The directory of a run: checks before training, files of its start, what remains to be done, and restored files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,16 +16,27 @@ import numpy as np
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
+from dragoman.bundle import Bundle
 from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
-from dragoman.recipe import load_recipe, save_recipe
+from dragoman.recipe import load_recipe, parse_recipe, save_recipe
 from dragoman.settings import Data, Recipe
-from dragoman.system.files import read_json, read_json_with, sha256, write_json
+from dragoman.system.files import atomic_file, read_json, read_json_with, sha256, write_json
 from dragoman.system.leftovers import follow_links, is_leftover, remove_leftovers
+from dragoman.system.progress import Log, no_log
+from dragoman.system.run_paths import has_bundle
 from dragoman.system.time_limit import LEAST_TRAINING
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers, tokenizers_digest
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.run.checkpoint import refuse_other_tokenizers
+from dragoman.training.run.checkpoint import (
+    checkpoint_path,
+    checkpoint_steps,
+    find_intact,
+    read_copy,
+    read_progress,
+    refuse_other_tokenizers,
+)
+from dragoman.training.run.log import METRICS_FILE, read_restored
 from dragoman.training.stages.recipes import has_stages
 
 Made = TypeVar("Made")
@@ -39,6 +51,10 @@ WITHOUT_DIGESTS = (
 DIGESTED_VALUES = 2**20  # at once
 RUN_FILE = "run.json"
 """What a run was started with, and its recipe does not contain: the minutes for everything."""
+START_FILE = "start.json"
+"""The digest of the bundle that the run was started from."""
+SOURCES_FILE = "sources.json"
+"""The digests of the teachers that a recipe names, and of the monolingual text."""
 REPORT_FILE = "report.html"
 LEFT_OUT_FILE = "left-out.tsv"
 """Training pairs that `data.clean` left out, with the reasons."""
@@ -324,3 +340,178 @@ def removed_after_error(directory: Path | None) -> Iterator[None]:
             with suppress(OSError):  # on network disks, the open lock cannot be removed; the error matters more
                 shutil.rmtree(follow_links(directory))
         raise
+
+
+NOT_COMPARED_FILE = "not-compared.json"
+"""In the run of a finished student that was not compared with its teachers: what its report contains."""
+
+
+class RunResults:
+    """The results of a run: its bundle, its report, and the comparison of a student with its teachers.
+
+    The bundle is loaded at most once, and only if it matters whether it is damaged.
+
+    Args:
+        run: The run directory; it need not exist.
+    """
+
+    def __init__(self, run: Path) -> None:
+        self.run = run
+
+    @property
+    def are_complete(self) -> bool:
+        """Whether all results are there, so that a signal comes too late to stop anything."""
+        return has_bundle(self.run) and self.have_report and not (self.run / NOT_COMPARED_FILE).exists()
+
+    @property
+    def have_report(self) -> bool:
+        """Whether there is a complete report."""
+        report = self.run / REPORT_FILE
+        return report.is_file() and report.read_bytes().rstrip().endswith(b"</html>")
+
+    @property
+    def lack_comparison(self) -> bool:
+        """Whether a student is not compared with its teachers yet."""
+        return (self.run / NOT_COMPARED_FILE).is_file()
+
+    @cached_property
+    def _bundle_error(self) -> UserError | None:
+        """Why the bundle cannot be loaded."""
+        try:
+            _ = Bundle.load(self.run).model  # which is read when it is first needed
+        except UserError as error:
+            return error
+        return None
+
+    @cached_property
+    def need_training(self) -> bool:
+        """Whether training must continue; otherwise, the run is finished, except perhaps for a comparison.
+
+        A run whose bundle is damaged continues with its newest intact checkpoint. One that was stopped between its
+        bundle and its report finishes once more, unless the comparison writes the report, or the bundle would not be
+        the same because the last or the best checkpoint is damaged.
+        """
+        if not has_bundle(self.run):
+            return True
+        if self._bundle_error is None and (self.have_report or self._can_be_compared()):
+            return False
+        newest, usable = find_intact(self.run, no_log)
+        if newest is None:
+            return False
+        if self._bundle_error is not None:
+            return True
+        return newest == checkpoint_steps(self.run)[-1] and read_progress(self.run, newest).best_step in usable
+
+    def _can_be_compared(self) -> bool:
+        try:
+            read_uncompared(self.run)
+        except UserError:
+            return False
+        return True
+
+    def require_bundle(self) -> None:
+        """Check that the bundle of a finished run can be used; it cannot be made again, see `need_training`."""
+        if error := self._bundle_error:
+            raise UserError(
+                f"{error}; no checkpoint is intact, from which it could be made again; start again in another --output"
+            ) from error
+
+    def remove_damaged_bundle(self, log: Log) -> None:
+        """Delete the bundle if it cannot be loaded, before it is made again."""
+        if has_bundle(self.run) and self._bundle_error is not None:
+            log(f"{self.run / 'bundle'}: damaged; made again from the checkpoints")
+            shutil.rmtree(self.run / "bundle")
+
+
+def read_uncompared(run: Path) -> tuple[list[tuple[str, str]], list[str]]:
+    """The lines of the report of a student that is not compared yet, and problems of its training text.
+
+    Raises:
+        UserError: The file is missing or damaged.
+    """
+    path = run / NOT_COMPARED_FILE
+    kept = read_json_with(path, {"facts", "about_text"})
+    try:
+        return [(str(label), str(value)) for label, value in kept["facts"]], list(map(str, kept["about_text"]))
+    except (TypeError, ValueError):
+        raise UserError(f"{path}: damaged; restore it, or start again with another --output") from None
+
+
+CONSTANT = (RUN_FILE, SOURCE_FILE, TARGET_FILE, PAIRS_FILE, START_FILE, SOURCES_FILE)
+"""Files that do not change after the start of a run."""
+
+OTHER_SETTINGS = "its settings are not those of the checkpoints"
+
+OTHER_RANKS = 30.0
+"""Seconds to wait for other processes of the same run, which restore the same files."""
+
+
+def read_files_to_copy(run: Path) -> dict[str, bytes]:
+    """The files of a run that each checkpoint gets a copy of; metrics.jsonl, which grows, is not among them."""
+    return {name: (run / name).read_bytes() for name in (RECIPE_FILE, *CONSTANT) if (run / name).is_file()}
+
+
+def restore_files(run: Path, log: Log, moved: Data | None = None) -> None:
+    """Restore missing and damaged files of a run from the newest copies in its checkpoints, if there are any.
+
+    Args:
+        run: The run directory; the path may also be that of anything else.
+        log: Receives a message for each file.
+        moved: The text of the run, if its files may have been moved; then the recipe may name others.
+
+    Raises:
+        UserError: A file is damaged, and another process is training in the directory, or it cannot be written to.
+    """
+    if not checkpoint_steps(run):
+        return
+    for name in (RECIPE_FILE, *CONSTANT):
+        if found := read_copy(run, name):
+            _restore(run / name, found[1], checkpoint_path(run, found[0]), log, moved)
+
+
+def restore_metrics(run: Path, log: Log) -> None:
+    """Restore the metrics of a finished run, as far as its last intact checkpoint has them.
+
+    Args:
+        run: The run directory.
+        log: Receives a message if something is restored.
+
+    Raises:
+        UserError: The file is damaged and cannot be written to.
+    """
+    newest, path = find_intact(run, no_log).newest, run / METRICS_FILE
+    if newest is not None and (found := read_copy(run, METRICS_FILE, newest)):
+        _restore(path, read_restored(path, found[1]), checkpoint_path(run, found[0]), log)
+
+
+def _restore(path: Path, content: bytes, checkpoint: Path, log: Log, moved: Data | None = None) -> None:
+    if not _problem(path, content, moved):
+        return
+    with lock_directory(path.parent, OTHER_RANKS):
+        if not (problem := _problem(path, content, moved)):
+            return  # another process of this run was faster
+        kept = ""
+        if problem == OTHER_SETTINGS:  # perhaps somebody has changed them
+            path.replace(path.with_name(f"{path.name}.old"))
+            kept = f"; the file is now {path.name}.old"
+        with atomic_file(path, "wb") as file:
+            file.write(content)
+    log(f"{path}: {problem}{kept}; restored from {checkpoint}")
+
+
+def _problem(path: Path, content: bytes, moved: Data | None) -> str | None:
+    """Why a file is not as it should be; a few settings of a recipe may have been changed since it was copied."""
+    if not path.is_file():
+        return "missing"
+    if path.read_bytes() == content:
+        return None
+    if path.name != RECIPE_FILE:
+        return "damaged"
+    try:
+        before, now = parse_recipe(content.decode(), (), path.name), load_recipe(path)
+    except UserError:
+        return "damaged"
+    if moved:
+        before, now = (recipe.model_copy(update={"data": moved}) for recipe in (before, now))
+    changed = unchangeable_differences(before, now)
+    return OTHER_SETTINGS if changed else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -27,16 +27,19 @@ from dragoman.system.progress import format_seconds
 from dragoman.system.time_limit import TimeLimit
 from dragoman.text.id_store import IdStore
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.loop.initial_weights import mix_start_weights
-from dragoman.training.loop.state import load_weights
+from dragoman.training.loop.state import load_weights, mix_start_weights
 from dragoman.training.loop.trainer import SAMPLES, Trainer
 from dragoman.training.run.checkpoint import deployed_weights, find_intact
-from dragoman.training.run.results import remove_damaged_bundle
-from dragoman.training.run.run_data import RunData
-from dragoman.training.run.start_comparison import compare_with_start
+from dragoman.training.run.directory import RunResults
+from dragoman.training.run.run_data import RunData, StartScores
 from dragoman.translator import Translator
 
 SAMPLED_PAIRS = 10_000
+
+VALIDATION = "validation"
+
+COMPARISON_SHARE = 0.3
+"""The share of the time left for each of two translations of the texts, by the bundle and by the new translator."""
 
 TESTS_SHARE, CALIBRATION_SHARE = 0.6, 0.4
 """Shares of the time left, which scoring the tests and calibrating the confidence may take; both also analyze."""
@@ -83,7 +86,7 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, limit: T
         compare_with_start(trainer, translator, tests, scores, data.start_scores, fit)
     finished = replace(_describe(trainer, translator, limit), scores=scores)
     log.metrics.require_directory()
-    remove_damaged_bundle(trainer.run, log.message)
+    RunResults(trainer.run).remove_damaged_bundle(log.message)
     finished.save(trainer.run / "bundle")
     log.line.update(1.0, f"done: trained {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")
@@ -177,3 +180,56 @@ def _score_test(trainer: Trainer, translator: Translator, name: str, pairs: list
         f"({counted(report.sentences, 'sentence')}, {report.decoding})"
     )
     return report.to_dict()
+
+
+def compare_with_start(
+    trainer: Trainer,
+    translator: Translator,
+    tests: Mapping[str, list[Pair]],
+    scores: Mapping[str, dict[str, Any]],
+    start: StartScores,
+    fit: Callable[[list[Pair], Translator, float], list[Pair]],
+) -> None:
+    """Score the bundle that a training started from and the new translator, and log both.
+
+    Args:
+        trainer: The trainer after its last step.
+        translator: The new translator.
+        tests: The pairs of the test corpora that are scored, by name.
+        scores: The scores of the new translator on them.
+        start: The bundle and its text.
+        fit: The pairs that can be translated in a share of the time that is left.
+    """
+    device = trainer.state.device
+    decoding = translator.decoding  # the same search for both
+    before = Translator.open(EngineRequest(start.bundle, decoding, device, compute_type="float32"))
+    validation = trainer.data.validation[: trainer.settings.validation_sentences]
+    worse, others = [], {VALIDATION: validation, **start.old_text}
+    for number, (name, pairs) in enumerate({**tests, **others}.items()):
+        trainer.log.line.update(1.0, f"comparing the scores of {name} …")
+        if name in others:
+            pairs = fit(pairs, before, COMPARISON_SHARE / (len(tests) + len(others) - number))
+        old, search = _scores(before, pairs)
+        new = {key: scores[name][key] for key in old} if name in tests else _scores(translator, pairs)[0]
+        values = {"name": name, "old_text": name in start.old_text, "before": old, "after": new}
+        trainer.log.metrics.write("comparison", trainer.position | values)
+        trainer.log.message(
+            f"{name}{', old text' * (name in start.old_text)}: BLEU {old['bleu']:.2f} → {new['bleu']:.2f}, chrF "
+            f"{old['chrf']:.2f} → {new['chrf']:.2f} ({counted(len(pairs), 'sentence')}, {search}, before and after "
+            "training)"
+        )
+        if name not in start.old_text and new["bleu"] < old["bleu"] and new["chrf"] < old["chrf"]:
+            worse.append(name)
+    if worse:
+        message = (
+            f"warning: on {' and '.join(worse)}, {trainer.settings.start_from} is better than the new translator; use "
+            "it, or train on more text of this kind"
+        )
+        trainer.log.message(message)
+        trainer.log.event(trainer.position, message)
+
+
+def _scores(translator: Translator, pairs: list[Pair]) -> tuple[dict[str, Any], str]:
+    """Scores, and how the translations were searched."""
+    report, _ = evaluate(translator, [pair.source for pair in pairs], [pair.target for pair in pairs])
+    return {"sentences": report.sentences, "bleu": report.bleu, "chrf": report.chrf}, report.decoding

@@ -33,8 +33,7 @@ from dragoman.training.loop.state import build_state, unsharded_model
 from dragoman.training.loop.stop import StopRequested, stop_on_signals
 from dragoman.training.loop.trainer import Trainer
 from dragoman.training.report.lines import complete_lines
-from dragoman.training.report.report import render_report
-from dragoman.training.report.run_facts import run_facts
+from dragoman.training.report.report import render_report, run_facts
 from dragoman.training.report.verdict import judge_run, judge_text
 from dragoman.training.run.checkpoint import find_intact, load_checkpoint, read_copy, refuse_other_versions
 from dragoman.training.run.directory import (
@@ -42,27 +41,21 @@ from dragoman.training.run.directory import (
     PAIRS_FILE,
     RECIPE_FILE,
     REPORT_FILE,
+    RunResults,
     check_place,
     lock_directory,
+    read_files_to_copy,
     read_minutes,
     record_minutes,
     removed_after_error,
+    restore_files,
+    restore_metrics,
     start_directory,
     update_text_paths,
 )
 from dragoman.training.run.finish import score_and_save
-from dragoman.training.run.log import RunLog
-from dragoman.training.run.metrics_file import METRICS_FILE, MetricsFile, read_metrics
-from dragoman.training.run.restore import read_files_to_copy, restore_files, restore_metrics
-from dragoman.training.run.results import (
-    NOT_COMPARED_FILE,
-    check_bundle,
-    has_all_results,
-    has_report,
-    needs_no_training,
-)
-from dragoman.training.run.run_data import RunData, read_run_data
-from dragoman.training.run.start import record_start
+from dragoman.training.run.log import METRICS_FILE, MetricsFile, RunLog, read_metrics
+from dragoman.training.run.run_data import RunData, read_run_data, record_start
 from dragoman.training.stages.recipes import has_stages
 from dragoman.training.stages.stages import LastStage, Stages
 
@@ -99,11 +92,11 @@ def train(
         UserError: The recipe, the data or the directory cannot be used.
     """
     with join_ranks() as ranks, ProgressLine(recipe.name, quiet=not ranks.first) as line:
-        finished_before = has_all_results(output)
+        finished_before = RunResults(output).are_complete
         try:
             return _Run(recipe, output, data_directory, ranks, line, output, planned_speed, limit).train(resume)
         except (KeyboardInterrupt, SystemExit):  # a second signal, or one between stages or before the first step
-            if not finished_before and has_all_results(output):
+            if not finished_before and RunResults(output).are_complete:
                 return True  # too late to stop anything
             if (output / RECIPE_FILE).is_file():
                 line.log(f"stopped; continue with: {resume_command(output, data_directory)}")
@@ -155,8 +148,8 @@ class _Run:
             with self.ranks.first_before_others():
                 made = self.ranks.first and check_place(self.written, self.output, resume)
                 restore_replaced(self.output / "bundle")
-                if resume and needs_no_training(self.output):
-                    return not self.ranks.first or self._end_again()
+                if resume and not (results := RunResults(self.output)).need_training:
+                    return not self.ranks.first or self._end_again(results)
                 if self.ranks.first:
                     locks.enter_context(lock_directory(self.output))
                     refuse_other_versions(self.output)
@@ -223,19 +216,19 @@ class _Run:
         last = replace(self.last, recipe=with_time(self.last.recipe)) if self.last else None
         return replace(self, written=with_time(self.written), last=last)
 
-    def _end_again(self) -> bool:
+    def _end_again(self, results: RunResults) -> bool:
         """Tell that the run is finished, and compare a student if that is left to do; returns False if interrupted."""
-        check_bundle(self.output)
+        results.require_bundle()
         restore_metrics(self.output, self.line.log)
         self.line.log(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
-        if (self.output / NOT_COMPARED_FILE).is_file():
+        if results.lack_comparison:
             for place in (self.output, self.output / "bundle"):
                 if not os.access(place, os.W_OK):
                     self.line.log(f"{NOT_COMPARED}: {place} is not writable")
                     return True
             with lock_directory(self.output):
                 return self._compare()
-        if not has_report(self.output):
+        if not results.have_report:
             self.line.log("its report is missing, and cannot be written without an intact checkpoint of the last step")
         return True
 
@@ -288,7 +281,7 @@ class _Run:
         try:
             with trainer.stop.interruptible():
                 if model:
-                    (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop, see `needs_no_training`
+                    (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop, see `need_training`
                     score_and_save(trainer, model, data, self._limit_of_end())
         except StopRequested:
             saved = False

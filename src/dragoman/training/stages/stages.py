@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.corpus.monolingual import count_texts
+from dragoman.corpus.corpus import count_texts
 from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError, counted
 from dragoman.recipe import save_recipe
@@ -22,16 +22,15 @@ from dragoman.training.loop.distributed import Ranks
 from dragoman.training.loop.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.training.report.lines import complete_lines
 from dragoman.training.run.directory import saved_tokenizers
-from dragoman.training.run.metrics_file import current_lines, read_metrics
-from dragoman.training.run.start import changed_teachers, check_sources, missing_sources, open_start, record_start
-from dragoman.training.stages.pairs import SyntheticCorpus, make_corpora, synthetic_corpora
+from dragoman.training.run.log import current_lines, read_metrics
+from dragoman.training.run.run_data import changed_teachers, check_sources, missing_sources, open_start, record_start
+from dragoman.training.stages.pairs import RunTeachers, SyntheticCorpus, make_corpora, synthetic_corpora
 from dragoman.training.stages.recipes import (
     check_stage_corpora,
     final_recipe,
     needed_teachers,
     teacher_recipe,
 )
-from dragoman.training.stages.teachers import RunTeachers
 from dragoman.training.stages.text import TEXT_DIRECTORY, StageText, check_mono_language, collect_text
 
 TrainTeacher = Callable[[Recipe, Path], bool]
