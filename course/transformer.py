@@ -124,6 +124,8 @@ class DecoderLayer(nn.Module):
 class Transformer(nn.Module):
     """An encoder for the source, and a decoder that predicts each next target token."""
 
+    table: Tensor  # of positions
+
     def __init__(
         self, source_size: int, target_size: int, d_model: int = 128, heads: int = 4, d_ff: int = 512,
         layers: int = 2, dropout: float = 0.1, max_length: int = 256,

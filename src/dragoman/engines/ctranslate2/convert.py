@@ -72,9 +72,10 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
     cached = _cached_place(origin, compute_type)
     if _is_intact(cached, origin):
         return cached
-    place = next(filter(_is_writable, (place, cached)), None)
-    if place is None:
+    writable = next(filter(_is_writable, (place, cached)), None)
+    if writable is None:
         raise UserError(f"{path}: neither the bundle's directory nor the cache directory is writable")
+    place = writable
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with wait_for_lock(_lock_file(place), "converts the same bundle", warnings.warn):
