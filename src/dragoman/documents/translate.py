@@ -14,9 +14,10 @@ from dragoman.doctor.input.text_warnings import MUCH_LONGER
 from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.text_checks import EMPTY, check_sentence
 from dragoman.documents.accelerators import attach_accelerator
-from dragoman.documents.copied_spans import check_spans, lost_numbers, misplaced_tags, restore_spans
+from dragoman.documents.copied_spans import check_spans, misplaced_tags, restore_spans
 from dragoman.documents.division import divide, join_links, join_parts, with_invisible
 from dragoman.documents.plain_text import PlainText, find_in_memory, find_spans_of_lines, find_text_spans
+from dragoman.documents.quantities import check_quantities
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.sentences import WholeLines, has_words
 from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
@@ -229,11 +230,11 @@ class TextTranslator:
     def judge(self, segment: Segment, translation: Translation) -> Translation:
         """The translation of a segment with its confidence, its terms and all its problems."""
         text = segment.text
-        lost = (f"missing: {number}" for number in lost_numbers(text, translation.text))
-        spans = [*translation.problems, *lost] if self._masks else check_spans(text, translation.text)
+        check = check_quantities if self._masks else check_spans
+        copied = check(text, translation.text, (self.source_language, self.target_language))
         terms = self._matcher.check(text, segment.glossary, translation.text)
         problems = [
-            *dict.fromkeys(spans),
+            *dict.fromkeys([*(translation.problems if self._masks else ()), *copied]),
             *(misplaced_tags(text, translation.text) if "</" in translation.text else ()),
             *missing_terms(terms),
             *check_sentence(text, translation.text, self._trained),
