@@ -67,7 +67,8 @@ def lost(source: str, translation: str, languages: str = "de-en") -> list[str]:
         ("Er zahlt 20 €.", "He pays $20.", ["20 €"]),
         ("Er zahlt 20 €.", "He pays €20.", []),
         ("Er zahlt 20 EUR.", "He pays 20 €.", []),
-        # what is copied has no quantity
+        # what is copied or part of a word is no quantity
+        ("Nimm 30 m2 in B2B.", "Take thirty square meters for companies.", []),
         ("Siehe %1$s, {0} und @tom2.", "See %1$s, {0} and @tom2.", []),
     ],
 )

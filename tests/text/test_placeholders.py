@@ -36,7 +36,7 @@ def found(text: str) -> list[str]:
         ("placeholder", r"%n %L1 <@U123> <#C1|general> <:name:123> \" \' \n \t \r\n"),
         (
             "link",
-            r"@maria @maria@example.org @tom.x @scope/x @мария #reading #3days #über #読書 C:\new\table \\s\n\t",
+            r"@maria @maria@example.org @tom.x @scope/x @мария #name# #reading #3days #über #読書 C:\new\table \\s\n\t",
         ),
         ("emoji", ":smile: :+1: :e-mail: :a::b:"),
         ("number", "10 2019 1,000.50 1.5e-10 978-3-16-148410-0 12:30 192.168.0.1 2024-01-05 5 १२,३४५ ٣٫١٤ 1/2"),

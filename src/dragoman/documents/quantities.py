@@ -149,8 +149,14 @@ class _Quantities:
 
     @cached_property
     def _all_numbers(self) -> list[str]:
+        """The numbers in digits; small ones after a letter are part of a word, as in "B2B" and "m2"."""
         others = [span for span in find_spans(self.text) if span.kind != "number"]
-        return [self.text[start:end] for start, end in match_between(_NUMBERS, self.text, others)]
+        found = ((start, self.text[start:end]) for start, end in match_between(_NUMBERS, self.text, others))
+        return [
+            each
+            for start, each in found
+            if not (may_be_spelled(each) and self.text[max(0, start - 1) : start].isalpha())
+        ]
 
     @cached_property
     def units(self) -> dict[str, dict[str, str]]:

@@ -157,7 +157,7 @@ class NumberWords:
     def find(self, text: str) -> Iterator[tuple[str, int]]:
         """The words of a text that certainly mean a number, and that number; "two" of "two hundred" does not."""
         words = [match[0] for match in _WORD.finditer(_folded(text))]
-        for word, following in zip(words, [*words[1:], ""], strict=True):
+        for word, following in zip(words, [*words[1:], ""], strict=False):
             if word in self.certain and not following.startswith(self._large):
                 yield word, self.certain[word]
 

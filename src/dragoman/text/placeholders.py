@@ -98,9 +98,9 @@ _IDENTIFIER = rf"""
 """
 _NAME = rf"""
     (?<![\w@.+/&\#-])@(?=[\p{{L}}_]){LETTER}++(?:[.-]{LETTER}++)*+(?:@{LETTER}++(?:[.-]{LETTER}++)*+)?(?:/[\w./-]*\w)?
-  | (?<![\w@.+/&\#-])\#(?:(?=[\p{{L}}_])\w++|\d++(?!(?:st|nd|rd|th)?(?!\w)){LETTER}++)
+  | (?<![\w@.+/&\#-])\#(?:(?=[\p{{L}}_])\w++\#?|\d++(?!(?:st|nd|rd|th)?(?!\w)){LETTER}++)
 """
-"""@maria, @maria@example.org, @scope/package; #reading, #3days, but not #1 and #1st."""
+"""@maria, @maria@example.org, @scope/package; #reading, #name#, #3days, but not #1 and #1st."""
 
 _LINK = rf"""
     (?<![A-Za-z0-9_])(?i:(?:https?|ftps?|sftp|file|ssh|git|svn|ldap)://|mailto:|www\.)(?=[\w/\[{{%$]){_URL_CHARACTERS}++

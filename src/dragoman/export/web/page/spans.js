@@ -70,7 +70,7 @@ const IDENTIFIER =
 const BEFORE_NAME = String.raw`(?<!${WORD}|[@.+\/&#\-])`;
 const NAME =
   String.raw`${BEFORE_NAME}@(?=[\p{L}_])${LETTER}+(?:[.\-]${LETTER}+)*(?:@${LETTER}+(?:[.\-]${LETTER}+)*)?(?:\/(?:${WORD}|[.\/\-])*${WORD})?` +
-  String.raw`|${BEFORE_NAME}#(?:(?=[\p{L}_])${WORD}+|\p{Nd}+(?!\p{Nd}|(?:st|nd|rd|th)?(?!${WORD}))${LETTER}+)`;
+  String.raw`|${BEFORE_NAME}#(?:(?=[\p{L}_])${WORD}+#?|\p{Nd}+(?!\p{Nd}|(?:st|nd|rd|th)?(?!${WORD}))${LETTER}+)`;
 const LINK =
   String.raw`(?<![A-Za-z0-9_])(?:${SCHEME})(?=[${WORD}\/\[\{%$])${ADDRESS}` +
   String.raw`|(?<![${WORD}.+\-])[${WORD}.+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+` +
