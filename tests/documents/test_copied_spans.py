@@ -60,7 +60,7 @@ def restore(text: str) -> Translation:
         ("Es sind 20-30 Hunde.", "There are 2030 dogs.", ["missing: 20-30"]),
         ("Es sind 1.234.567,89 Euro um 10:30.", "1,234,567.89 euros at 10.30", []),
         ("Ruf (555) 123-4567 an.", "Call 1 555 123-4567.", []),
-        ("1,5 Stunden und 15 Sekunden", "1.5 hours and fifteen seconds", ["missing: 15"]),
+        ("1,5 Stunden und 15 Sekunden", "1.5 hours and fifteen seconds", []),
         ("Zwei Hunde.", "2 dogs.", []),
         ("Mit 12 Hunden und 5 Katzen", "With twelve dogs and 5 cats", []),
         ("Bericht (A5-0034/2000)", "Report (A5-0034/2000)", []),
@@ -81,7 +81,7 @@ def restore(text: str) -> Translation:
     ],
 )
 def test_spans_are_counted(source: str, translation: str, problems: list[str]) -> None:
-    assert check_spans(source, translation) == problems
+    assert check_spans(source, translation, ("de", "en")) == problems
 
 
 @pytest.mark.parametrize(
@@ -137,5 +137,5 @@ def test_models_without_masks_keep_or_report_spans(translator: Translator) -> No
     texts = ["Ein Hund {name} läuft.", "Siehe https://a.de/b?c=1 und %s.", "Ein Mann 5 liest 1234.", "Ein Hund läuft."]
     translated = TextTranslator(translator).translate_segments([Segment(text) for text in texts])
     for text, each in zip(texts, translated, strict=True):
-        assert [problem for problem in each.problems if ": " in problem] == check_spans(text, each.text)
+        assert [problem for problem in each.problems if ": " in problem] == check_spans(text, each.text, ("de", "en"))
         assert all(span in each.text for span in ("{name}", "https://a.de/b?c=1", "%s", "1234") if span in text)

@@ -22,7 +22,8 @@ _SPANS = (
     """{{a.b}} %s %1$s %d %5.2f % $5 $VAR $a$ ${x} $(x.y) {name} {0} < > <br /> </b> <a|href="x|y"|id=3> <a|b='c'/> """
     """a@b.de http:// http://x.de/a(b). www.x.org, mailto:a 1 2. 31.12.1999 1,500 12:30 2.5 192.168.0.1 42nd B2B ² """
     """[X1X] = " ' ’ “ „ – — & R&D 1️⃣ #️⃣ #⃣ १ %PATH% %PRODUCTNAME 100% %% Haus Der ein ß / // _ ! ( ) [ ] * - """
-    """a.txt C:\\ \\n.md v1.2 #FF00AA a_b &amp; x.org 1e5 %% 1234567890"""
+    """a.txt C:\\ \\n.md v1.2 #FF00AA a_b &amp; x.org 1e5 %% 1234567890 @maria @a@b.de #tag #1 #2nd #3d :x: :+1: :-: """
+    """\\n \\t \\r\\n \\\" \\a \\nein \\text{ C:\\new\\x. \\\\a\\b %10 %1 %n %L2 <@U1> <:a:1>"""
 )
 
 

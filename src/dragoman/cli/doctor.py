@@ -146,7 +146,9 @@ def doctor_output(
     from dragoman.doctor.output.check import check_translator
 
     translator = open_translator(bundle, overrides, EngineOptions(engine, device, compute_type, verbose))
-    not_examined = "wrong words and meanings in single sentences; dragoman evaluate and dragoman compare score them"
+    not_examined = (
+        "wrong words, numbers and meanings in single sentences; dragoman evaluate and dragoman compare score them"
+    )
     _report(check_translator(translator, *read_texts(source, reference)), as_json, not_examined)
 
 

@@ -46,6 +46,7 @@ _LABEL = regex.compile(
 _PATH = regex.compile(r"^(?:[A-Za-z]:|~|\.\.?)?[/\\][^/\\]+[/\\]\S*$|^(?:[A-Za-z]:|~|\.\.?)[/\\]\S+$|^\\\\\S+$")
 """Of a file or a directory, perhaps without an extension: C:\\Users\\x, ~/notes, /usr/share."""
 _MAY_END = regex.compile(rf"[{SENTENCE_ENDS}\n](?!\Z)")
+_ESCAPED_BREAK = regex.compile(r"(?:\\r)?\\[nrt]")
 _NUMBER = regex.compile(r"(?<=\s)\d+(?=\.?\s+\p{L})")
 _REPLACED_MARKS = dict.fromkeys(map(ord, "។៕᭎᭏᭿⳹⳺⳻⹠⹡𑏔𑏕𖵮𖵯︒︕︖"), "。")
 """Marks that end a sentence, but that `sentencex` does not know."""
@@ -59,16 +60,24 @@ WholeLines: TypeAlias = bool | Container[str]
 def split_paragraph(text: str, language: str, whole_lines: WholeLines) -> list[tuple[int, int]]:
     """The start and the end of each text in a paragraph that is translated at once: each sentence, or all of it.
 
-    A tab separates texts, as in tables and menus.
+    A tab separates texts, as in tables and menus, and so do line breaks and tabs as programs write them: \\n.
     """
     if is_kept_whole(text, whole_lines):
         return trimmed(text)
     spans, start = list[tuple[int, int]](), 0
-    for part in text.split("\t"):
+    for end, following in [*_breaks(text), (len(text), len(text))]:
+        part = text[start:end]
         whole = whole_lines is True or is_kept_whole(part, whole_lines)
         spans += [(start + a, start + b) for a, b in (trimmed(part) if whole else split_sentences(part, language))]
-        start += len(part) + 1
+        start = following
     return spans
+
+
+def _breaks(text: str) -> list[tuple[int, int]]:
+    """The start and the end of each tab, and of each line break and tab that is written as in a program."""
+    tabs = [(place, place + 1) for place, character in enumerate(text) if character == "\t"]
+    spans = find_spans(text) if "\\" in text else ()
+    return sorted([*tabs, *((start, end) for start, end, _ in spans if _ESCAPED_BREAK.fullmatch(text, start, end))])
 
 
 def is_kept_whole(text: str, whole_lines: WholeLines) -> bool:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from dragoman.doctor.input import MUCH_LONGER, OTHER_LANGUAGE, SourceLanguage, TrainingText
 from dragoman.doctor.output.text_checks import EMPTY, check_sentence
-from dragoman.documents.copied_spans import attach_accelerator, check_spans, lost_numbers, misplaced_tags, restore_spans
+from dragoman.documents.copied_spans import attach_accelerator, check_spans, misplaced_tags, restore_spans
+from dragoman.documents.quantities import check_quantities
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment, with_glossary
 from dragoman.documents.sentences import (
     PlainText,
@@ -252,11 +253,11 @@ class TextTranslator:
     def judge(self, segment: Segment, translation: Translation) -> Translation:
         """The translation of a segment with its confidence, its terms and all its problems."""
         text = segment.text
-        lost = (f"missing: {number}" for number in lost_numbers(text, translation.text))
-        spans = [*translation.problems, *lost] if self._masks else check_spans(text, translation.text)
+        check = check_quantities if self._masks else check_spans
+        copied = check(text, translation.text, (self.source_language, self.target_language))
         terms = self._matcher.check(text, segment.glossary, translation.text) if segment.glossary else []
         problems = [
-            *dict.fromkeys(spans),
+            *dict.fromkeys([*(translation.problems if self._masks else ()), *copied]),
             *(misplaced_tags(text, translation.text) if "</" in translation.text else ()),
             *(missing_terms(terms) if terms else ()),
             *check_sentence(text, translation.text, self._trained),

@@ -3,6 +3,7 @@
 `codes`: the codes and names of languages, and whether two codes mean the same language.
 `scripts`: the scripts that letters belong to, and those in which languages are written.
 `function_words`: the most frequent words of some languages.
+`number_words`: which numbers a text spells, in some languages.
 `sentence_marks`: the marks that end sentences, what surrounds them, and where a sentence does not end.
 `identify`: in which language a text is, by the text of a few languages or by a model of about a hundred.
 

@@ -1,4 +1,4 @@
-"""Finding the parts of a sentence that translators copy: placeholders, tags, URLs, file names, numbers, emoji."""
+"""Finding the parts of a sentence that translators copy: placeholders, tags, URLs, names, numbers, emoji."""
 
 from __future__ import annotations
 
@@ -23,6 +23,22 @@ class Span(NamedTuple):
     kind: SpanKind
 
 
+LETTER = rf"[\w--[{WITHOUT_SPACES}]]"
+"""A letter or digit of a script with spaces between words, in VERSION1 of the `regex` library."""
+
+_OTHER_ESCAPE = r"\\[^nrt\"'\\\s]"
+_LINE_ESCAPE = rf"""
+    (?<!\\)(?<!{_OTHER_ESCAPE}\S{{0,80}})(?:\\r)?\\
+    (?:(?<=[^\s$%\\(\[{{}}|&=^_]\\)[nrt]|[nrt](?![a-z]))
+    (?![a-z]+[{{\[]|\S{{0,80}}?{_OTHER_ESCAPE})
+"""
+r"""A line break or a tab as programs write them, such as \n.
+
+It is no part of a path or a command of LaTeX: no other letter follows a backslash in the same word, and if a letter in
+lower case follows it, a letter or a punctuation mark is before it.
+"""
+
+_AFTER_FIRST = r"%[1-9](?!\w).{0,200}"
 _CONVERSION = r"[-+0\#]*+\d*+(?:\.\d++)?+(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]"
 _PLACEHOLDER = rf"""
     \{{\{{[^{{}}\n]{{1,80}}\}}\}}                     # {{{{a.b}}}}
@@ -32,16 +48,17 @@ _PLACEHOLDER = rf"""
   | (?<![\d$])\$[A-Za-z_]\w*+(?!\$)                   # $VAR, but no price
   | %(?:\d+\$|\([\w.-]+\)|<[A-Za-z_]\w*>){_CONVERSION}  # %1$s, %(name)s, %<name>s
   | (?<![\d%])%{_CONVERSION}(?!\w)                    # %s, %d, %.2f, but not the percent sign of 100%
-  | (?<![\d%])%(?:[1-9](?!\w)|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1 (%10 is 10% in Turkish), %PRODUCTNAME, %PATH%
+  | (?<![\d%])%(?:L?[1-9n](?!\w)|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1, %L1, %n, %PRODUCTNAME, %PATH%
+  | (?<![\d%])%[1-9]\d(?!\w)(?:(?=.{{0,200}}%[1-9](?!\w))|(?<={_AFTER_FIRST}))  # %10 with %1, otherwise 10%
   | (?<!%)%%(?!%)                                      # %% of printf
   | &(?:[A-Za-z][A-Za-z0-9]{{1,30}}|\#\d{{1,7}}|\#[xX][0-9A-Fa-f]{{1,6}});  # &amp;
   | \[X\d+X\]
+  | <[@\#!:][^<>\s]{{1,80}}>                            # <@U123>, <#C1|general>, <:name:123> of chats
+  | (?<!\\)\\["'] | {_LINE_ESCAPE}                     # \", \n, \t
 """
 _ATTRIBUTE = r"""\s++[\w:.-]++\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=/]++)"""
 _TAG = rf"</?+(?:[A-Za-z][\w:.-]*+(?:{_ATTRIBUTE})*+\s*+|\d{{1,3}})/?+>"
 _URL_CHARACTERS = rf"[[\w\-._~:/?\#\[\]@!$&'()*+,;=%{{}}|]--[{WITHOUT_SPACES}]]"
-LETTER = rf"[\w--[{WITHOUT_SPACES}]]"
-"""A letter or digit of a script with spaces between words, in VERSION1 of the `regex` library."""
 
 _EXTENSION = (
     "pdf|docx?|xls[xm]?|pptx?|od[tspg]|ot[tspg]|txt|rtf|csv|tsv|jsonl?|xml|html?|css|js|ts|py|java|cpp|zip|gz|bz2|xz|7z"
@@ -63,6 +80,12 @@ _FILE = (
 )
 """A name with a usual extension, perhaps with a path. It does not begin with the letter of an escaped line break."""
 
+_DIRECTORY = (
+    rf"(?<![\w\\])(?:[A-Za-z]:|\\\\[\w.$-]+)\\"
+    rf"(?:[^{_NO_PATH}\s]{{1,60}}(?:[ ][^{_NO_PATH}\s]{{1,60}}){{0,2}}(?<![.!?,;])\\)*[^{_NO_PATH}\s“”„«»]+"
+)
+r"""A path in Windows without a usual extension: C:\new\table, \\server\share."""
+
 _IDENTIFIER = rf"""
     (?<!{LETTER})(?:
         [vV]\d+(?:\.\d+)+                                      # v2.3.1
@@ -73,10 +96,16 @@ _IDENTIFIER = rf"""
     )(?!{LETTER})
   | (?<![\w.-])(?:[a-z0-9-]+\.)+(?:com|org|net|edu|gov|info)(?![\w-])  # server01.example.org
 """
+_NAME = rf"""
+    (?<![\w@.+/&\#-])@(?=[\p{{L}}_]){LETTER}++(?:[.-]{LETTER}++)*+(?:@{LETTER}++(?:[.-]{LETTER}++)*+)?(?:/[\w./-]*\w)?
+  | (?<![\w@.+/&\#-])\#(?:(?=[\p{{L}}_])\w++\#?|\d++(?!(?:st|nd|rd|th)?(?!\w)){LETTER}++)
+"""
+"""@maria, @maria@example.org, @scope/package; #reading, #name#, #3days, but not #1 and #1st."""
+
 _LINK = rf"""
     (?<![A-Za-z0-9_])(?i:(?:https?|ftps?|sftp|file|ssh|git|svn|ldap)://|mailto:|www\.)(?=[\w/\[{{%$]){_URL_CHARACTERS}++
   | (?<![\w.+-])[\w.+-]++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
-  | {_FILE} | {_IDENTIFIER}
+  | {_FILE} | {_DIRECTORY} | {_IDENTIFIER} | {_NAME}
 """
 SEPARATOR = r"[.,:/'’٫٬\u00a0\u202f-]"
 _NUMBER = (
@@ -89,13 +118,15 @@ _EMOJI = rf"""
     (?:\p{{Regional_Indicator}}{{2}} | [0-9\#*]\ufe0f?\u20e3
       | {_PICTURE}[\U000e0020-\U000e007f]*(?:\u200d(?:{_PICTURE}|\p{{Extended_Pictographic}}\ufe0f?))*)++
   | [\ufdd0-\ufdef\U0001fffe\U0001ffff\U0002fffe]++  # the reserved characters themselves
+  | (?<![\w:])(?::(?!-+:)[A-Za-z0-9_+-]{{1,40}}:)++(?![\w:])  # :smile: of chats
 """
 _SPANS = regex.compile(
     rf"(?P<tag>{_TAG})|(?P<link>{_LINK})|(?P<placeholder>{_PLACEHOLDER})|(?P<number>{_NUMBER})|(?P<emoji>{_EMOJI})",
     regex.VERSION1 | regex.VERBOSE,
 )
 _HINT = re.compile(
-    r"[\d{$%@<\[&#_\u20e3\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff\U0002fffe]|://|(?i:www\.|mailto:|\.[a-z])"
+    r"[\d{$%@<\[&#_\\\u20e3\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff\U0002fffe]|://|:[\w+-]+:"
+    r"|(?i:www\.|mailto:|\.[a-z])"
 )
 """Occurs in every text with a span, and is much faster to search."""
 
@@ -106,8 +137,9 @@ _BRACKETS = {")": "(", "]": "[", "}": "{"}
 def find_spans(text: str) -> Iterator[Span]:
     """The spans of a text, in order; they do not overlap.
 
-    A span of the kind "link" is a URL, an e-mail address, a file name, or an identifier. Not found are numbers in words
-    (B2B, MP3, 42nd), the percent sign after a number, prices as variables ($5), and punctuation after a URL.
+    A span of the kind "link" is a URL, an e-mail address, a file name, an identifier, @name, or #tag. Not found are
+    numbers in words (B2B, MP3, 42nd), the percent sign after a number, prices as variables ($5), and punctuation after
+    a URL.
     """
     if not _HINT.search(text):
         return

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
-from dragoman.documents.formats.strings import decode_references, has_references, string_writing
+from dragoman.documents.formats.strings import string_writing
 from dragoman.documents.passage import Part, Writing, to_parts
-from dragoman.markup.elements import CODES
+from dragoman.markup.elements import CODES, DIVIDER
 from dragoman.markup.items import Fixed, Group, Item, TextItem
+from dragoman.markup.messages import StringPart, decode_references, find_stretches, has_references, read_stretch
 from dragoman.markup.tags import Event, Tag, fold_tags, string_items
 from dragoman.markup.xml import XmlElement, XmlNode, encode_xml, raw_xml, xml_text
 
@@ -15,23 +17,50 @@ _OPENING = {"bpt": ("rid", "i", "id"), "bx": ("rid", "id"), "sc": ("id",)}
 _CLOSING = {"ept": ("rid", "i", "id"), "ex": ("rid", "id"), "ec": ("startRef",)}
 """Codes that start and end formatting, and the attributes that connect them."""
 
+_ELEMENT = "\ufffc"
+"""What stands for an element when the structure of a message is read."""
+
 
 def code_parts(nodes: Sequence[XmlNode], writing: Writing) -> list[Part]:
-    """The parts of a segment, which may be a string with tags and references of HTML."""
+    """The parts of a segment, which may be a string with forms, tags and references of HTML."""
     text = "".join(map(xml_text, nodes))
     return to_parts(_code_items(nodes, has_references(text)), string_writing(text, writing))
 
 
 def _code_items(nodes: Sequence[XmlNode], is_html: bool) -> list[Item]:
-    return fold_tags([item for node in nodes for item in _to_items(node, is_html)])
+    items: list[Item] = []
+    for stretch in find_stretches("".join(map(_flat_text, nodes))):
+        inside = list(_nodes_inside(nodes, stretch))
+        if stretch.is_text:
+            items += fold_tags([item for node, text in inside for item in _to_items(node, text, stretch, is_html)])
+        else:
+            raw = (raw_xml([node]) if isinstance(node, XmlElement) else encode_xml(text) for node, text in inside)
+            items.append(Fixed(("".join(raw),), DIVIDER))
+    return items
 
 
-def _to_items(node: XmlNode, is_html: bool) -> Sequence[Event]:
+def _flat_text(node: XmlNode) -> str:
+    return _ELEMENT if isinstance(node, XmlElement) else node.text
+
+
+def _nodes_inside(nodes: Sequence[XmlNode], stretch: StringPart) -> Iterator[tuple[XmlNode, str]]:
+    """The nodes of which a part is in a stretch, with the text of that part."""
+    position = 0
+    for node in nodes:
+        text = _flat_text(node)
+        if part := text[max(0, stretch.start - position) : max(0, stretch.end - position)]:
+            yield node, part
+        position += len(text)
+
+
+def _to_items(node: XmlNode, text: str, stretch: StringPart, is_html: bool) -> Sequence[Event]:
     if isinstance(node, XmlElement):
         return [_to_item(node, is_html)]
-    if not is_html and "<" not in node.text:
-        return [TextItem(node.raw, node.text)]
-    return string_items(node.text, _read_html if is_html else _read, is_html, encode_xml)
+    found = string_items(
+        text, partial(read_stretch, stretch, _read_html if is_html else _read, encode=encode_xml), is_html, encode_xml
+    )
+    is_plain = not is_html and text == node.text and len(found) == 1 and isinstance(found[0], TextItem)
+    return [TextItem(node.raw, node.text)] if is_plain else found
 
 
 def _read(text: str) -> Iterator[Item]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.strings import message_items, string_parts
+from dragoman.documents.formats.strings import string_parts
 from dragoman.documents.passage import FileString, Part
 from dragoman.errors import UserError
 
@@ -53,7 +53,7 @@ def open_json(file: DocumentFile) -> PassageDocument:
     writing = file.writing(lambda text: text)
     parts: list[Part] = []
     for token, is_text in _find_texts(characters.text, _is_extension(content)):
-        inside = string_parts(json.loads(token), writing, message_items) if is_text else ()
+        inside = string_parts(json.loads(token), writing) if is_text else ()
         parts.append(FileString(token, inside, partial(_encode, token, only_ascii)) if inside else token)
     return PassageDocument(parts, characters.encode)
 

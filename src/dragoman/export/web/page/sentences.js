@@ -1,6 +1,6 @@
 // Splits a text into sentences that the model can translate one by one, and joins their translations.
 
-import { WITHOUT_SPACES } from "./spans.js";
+import { findSpans, WITHOUT_SPACES } from "./spans.js";
 
 // What the browser takes for the end of a sentence: single letters as in "z. B.", and words before a name or a number.
 const ABBREVIATION =
@@ -15,6 +15,7 @@ const LABEL = /\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)\s+(?=\S)/uy; // "a) "
 const NUMBER = /(?:\d{1,3}\.)*(\d{1,3})\.\s+(?=\S)/uy; // "1.2. "
 const ITEM_LINES = 10; // that an item of a list may have
 const LINE_ENDS = /(?<=\n|\r(?!\n)|[\v\f\u0085\u2028\u2029])/u, TAB_ENDS = /(?<=\t)/u;
+const ESCAPED_BREAK = /^(?:\\r)?\\[nrt]$/; // a line break or a tab as programs write them
 const ENDS_WITHOUT_SPACE = new RegExp(`[${WITHOUT_SPACES}\\u3000-\\u303f\\uff01-\\uff65]$`, "u");
 const ENDS_WITH_STOP = /[.!?]$/, ENDS_WITH_DIGIT = /\p{N}$/u;
 const PLACES = [/[,;:–—]\p{White_Space}+/gu, /\p{White_Space}+/gu, /(?=.)/gsu]; // where long sentences are divided
@@ -27,10 +28,24 @@ export function splitText(text, language, isTooLong) {
   const lines = text.split(LINE_ENDS), starts = contentStarts(lines, language);
   return lines.flatMap((line, index) => {
     const content = line.slice(starts[index]), start = LETTER_OR_DIGIT.test(content) ? starts[index] : 0;
-    const cells = line.slice(start).split(TAB_ENDS); // a tab separates texts, as in tables and menus
-    const [first, ...others] = cells.flatMap((cell) => splitCell(cell, language, isTooLong));
+    const cells = cellsOf(line.slice(start));
+    const [first, ...others] = cells.flatMap((cell) => (ESCAPED_BREAK.test(cell) ? kept(cell) : splitCell(cell, language, isTooLong)));
     return first ? [{ ...first, before: line.slice(0, start) + first.before }, ...others] : [];
   });
+}
+
+const kept = (text) => ({ before: text, sentence: "", after: "" });
+
+/** The texts of a line: a tab separates them, as in tables and menus, and so does a line break or tab that is written
+ *  as in a program, which is a text by itself here. */
+function cellsOf(line) {
+  const spans = line.includes("\\") ? findSpans(line) : [], cells = [];
+  let last = 0;
+  for (const { start, end } of spans.filter(({ start, end }) => ESCAPED_BREAK.test(line.slice(start, end)))) {
+    cells.push(...line.slice(last, start).split(TAB_ENDS), line.slice(start, end));
+    last = end;
+  }
+  return [...cells, ...line.slice(last).split(TAB_ENDS)];
 }
 
 /** Where the text of each line begins, after its bullets, and number or letter, by the same rules as
@@ -68,7 +83,7 @@ function splitCell(text, language, isTooLong) {
     isContinued = continues(segment);
   }
   return segments.flatMap((segment) => divide(segment, isTooLong)).map((segment) => {
-    if (!LETTER_OR_DIGIT.test(segment)) return { before: segment, sentence: "", after: "" };
+    if (!LETTER_OR_DIGIT.test(segment)) return kept(segment);
     const [before] = segment.match(BULLETS), sentence = segment.slice(before.length).replace(SPACES_AT_END, "");
     return { before, sentence, after: segment.slice(before.length + sentence.length) };
   });

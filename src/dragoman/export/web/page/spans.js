@@ -10,6 +10,13 @@ export const WITHOUT_SPACES = ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Kh
 const LETTER = `[${WORD}--[${WITHOUT_SPACES}]]`;
 const SPACE = String.raw`\p{White_Space}`;
 
+const OTHER_ESCAPE = String.raw`\\[^nrt"'\\${SPACE}]`;
+const SOLID = `[^${SPACE}]`;
+const LINE_ESCAPE =
+  String.raw`(?<!\\)(?<!${OTHER_ESCAPE}${SOLID}{0,80})(?:\\r)?\\` +
+  String.raw`(?:(?<=[^${SPACE}$%\\\(\[\{\}\|&=\^_]\\)[nrt]|[nrt](?![a-z]))` +
+  String.raw`(?![a-z]+[\{\[]|${SOLID}{0,80}?${OTHER_ESCAPE})`; // \n, but no path and no command of LaTeX
+
 const WIDTH = String.raw`[\-+0#]*(?:(?!0)\p{Nd}\p{Nd}*)?`; // ambiguous zeros would take quadratic time
 const CONVERSION = String.raw`${WIDTH}(?:\.\p{Nd}+)?(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]`;
 const PLACEHOLDER = [
@@ -20,10 +27,13 @@ const PLACEHOLDER = [
   String.raw`(?<![\p{Nd}$])(?=(?<variable>\$[A-Za-z_]${WORD}*))\k<variable>(?!\$)`, // $VAR, but no price
   String.raw`%(?:\p{Nd}+\$|\((?:${WORD}|[.\-])+\)|<[A-Za-z_]${WORD}*>)${CONVERSION}`, // %1$s, %(name)s, %<name>s
   String.raw`(?<![\p{Nd}%])%${CONVERSION}(?!${WORD})`, // %s, %d, %.2f, but not the percent sign of 100%
-  String.raw`(?<![\p{Nd}%])%(?:[1-9](?!${WORD})|[A-Z][A-Z0-9_]{2,}%?)`, // %1, %PRODUCTNAME, %PATH%
+  String.raw`(?<![\p{Nd}%])%(?:L?[1-9n](?!${WORD})|[A-Z][A-Z0-9_]{2,}%?)`, // %1, %L1, %n, %PRODUCTNAME, %PATH%
+  String.raw`(?<![\p{Nd}%])%[1-9]\p{Nd}(?!${WORD})(?:(?=[^\n]{0,200}%[1-9](?!${WORD}))|(?<=%[1-9](?!${WORD})[^\n]{0,200}))`, // %10 with %1
   String.raw`(?<!%)%%(?!%)`, // %% of printf
   String.raw`&(?:[A-Za-z][A-Za-z0-9]{1,30}|#\p{Nd}{1,7}|#[xX][0-9A-Fa-f]{1,6});`, // &amp;
   String.raw`\[X\p{Nd}+X\]`,
+  String.raw`<[@#!:][^<>${SPACE}]{1,80}>`, // <@U123>, <#C1|general>, <:name:123> of chats
+  String.raw`(?<!\\)\\["']|${LINE_ESCAPE}`, // \", \n, \t
 ].join("|");
 
 const VALUE = String.raw`"[^"<>]*"|'[^'<>]*'|[^${SPACE}"'<>=\/]+`;
@@ -46,6 +56,9 @@ const WINDOWS_PATH =
 const FILE =
   String.raw`(?<!${FILE_CHARACTERS})(?<!\\(?=[nrt]))(?:${WINDOWS_PATH}|${FILE_CHARACTERS}*)${LETTER}\.` +
   String.raw`(?:${EXTENSION}|${EXTENSION.toUpperCase()})(?!\.?${LETTER})`;
+const DIRECTORY =
+  String.raw`(?<!${WORD}|\\)(?:[A-Za-z]:|\\\\(?:${WORD}|[.$\-])+)\\` +
+  String.raw`(?:[^${NO_PATH}${SPACE}]{1,60}(?: [^${NO_PATH}${SPACE}]{1,60}){0,2}(?<![.!?,;])\\)*[^${NO_PATH}${SPACE}“”„«»]+`;
 const HEX = "[0-9A-Fa-f]";
 const IDENTIFIER =
   String.raw`(?<!${LETTER})(?:[vV]\p{Nd}+(?:\.\p{Nd}+)+` + // v2.3.1
@@ -54,10 +67,14 @@ const IDENTIFIER =
   String.raw`|\p{Nd}{4}-\p{Nd}{2}-\p{Nd}{2}T\p{Nd}{2}:\p{Nd}{2}(?::\p{Nd}{2}(?:\.\p{Nd}+)?)?(?:Z|[+\-]\p{Nd}{2}:?\p{Nd}{2})?)` + // 2024-01-05T10:30Z
   String.raw`(?!${LETTER})` +
   String.raw`|(?<!${WORD}|[.\-])(?:[a-z0-9\-]+\.)+(?:com|org|net|edu|gov|info)(?!${WORD}|-)`; // server01.example.org
+const BEFORE_NAME = String.raw`(?<!${WORD}|[@.+\/&#\-])`;
+const NAME =
+  String.raw`${BEFORE_NAME}@(?=[\p{L}_])${LETTER}+(?:[.\-]${LETTER}+)*(?:@${LETTER}+(?:[.\-]${LETTER}+)*)?(?:\/(?:${WORD}|[.\/\-])*${WORD})?` +
+  String.raw`|${BEFORE_NAME}#(?:(?=[\p{L}_])${WORD}+#?|\p{Nd}+(?!\p{Nd}|(?:st|nd|rd|th)?(?!${WORD}))${LETTER}+)`;
 const LINK =
   String.raw`(?<![A-Za-z0-9_])(?:${SCHEME})(?=[${WORD}\/\[\{%$])${ADDRESS}` +
   String.raw`|(?<![${WORD}.+\-])[${WORD}.+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+` +
-  `|${FILE}|${IDENTIFIER}`;
+  `|${FILE}|${DIRECTORY}|${IDENTIFIER}|${NAME}`;
 
 const SEPARATOR = String.raw`[.,:\/'’٫٬\u00a0\u202f\-]`;
 const NUMBER =
@@ -70,6 +87,7 @@ const PICTURE =
 const JOINED = String.raw`(?:\u200d(?:${PICTURE}|\p{Extended_Pictographic}\ufe0f?))*`;
 const EMOJI =
   String.raw`(?:\p{Regional_Indicator}{2}|[0-9#*]\ufe0f?\u20e3|${PICTURE}[\u{e0020}-\u{e007f}]*${JOINED})+` +
+  String.raw`|(?<!${WORD}|:)(?::(?!-+:)[A-Za-z0-9_+\-]{1,40}:)+(?!${WORD}|:)` + // :smile: of chats
   String.raw`|[\ufdd0-\ufdef\u{1fffe}\u{1ffff}\u{2fffe}]+`; // the reserved characters themselves
 
 const SPANS = new RegExp(

@@ -1,0 +1,312 @@
+"""Quantities: numbers with their signs and units, and whether a translation keeps them, in digits or in words.
+
+A number is compared by its value: separators, the order of a date, the name of its month, and the clock may differ. A
+number that may be a word (up to twelve, also each part of a date) must be a word of the target language, if its number
+words are known (`dragoman.languages.number_words`). Otherwise, it is lost only if the translation has another number,
+or if a sign or unit is next to it. A number word of the source is lost if the translation has another number instead.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import regex
+
+from dragoman.corpus.pair import Languages
+from dragoman.languages.number_words import NumberWords, number_words
+from dragoman.languages.scripts import WITHOUT_SPACES
+from dragoman.text.placeholders import LETTER, SEPARATOR, Span, find_spans, match_between
+
+MAX_SPELLED = 12
+"""Numbers up to this one are often spelled as words."""
+
+_NUMBER = rf"(?>\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:{SEPARATOR}\d+)*)"
+_POINTS = str.maketrans({",": ".", "٫": ".", ":": "."})
+_UNIT = rf"[\p{{L}}--[{WITHOUT_SPACES}]]{{1,4}}"  # in scripts without spaces, the next word follows
+_NUMBERS = regex.compile(_NUMBER)
+_PARTS = regex.compile(rf"\d+(?:{SEPARATOR}\d+)*")
+"""Numbers, too, but a space always ends one: 555 123 may be 555,123, or two parts of a telephone number."""
+_THOUSANDS = regex.compile(r"(?<=\d)[.,'’٬ \u00a0\u202f](?=\d{3}(?!\d))")
+_BETWEEN_VALUES = regex.compile("[-/:]")
+"""What separates the values of a range, a score, a file number, a date, or a time."""
+_CLOCK = regex.compile(r"(\d{1,2})[.:](\d\d)")
+_NEGATIVE = regex.compile(rf"(?<![^\s(\[{{„“«\"'])[-−]\p{{Sc}}?({_NUMBER})")
+_AFTER_DASH = regex.compile(rf"[-−–‑]\s?\p{{Sc}}?\s?({_NUMBER})")
+"""Numbers that may be negative, or follow a hyphen: a name such as Apollo -11 may be written Apollo-11."""
+_AFTERNOON = regex.compile(r"(\d{1,2})(?:[.:](\d\d))?[ \u00a0]?p\.?m\b", regex.IGNORECASE)
+_QUANTITY = regex.compile(
+    rf"(?<!{LETTER}|[.,])[-+−]?\p{{Sc}}?{_NUMBER}(?:{_UNIT}(?:/{_UNIT})?)?(?!{LETTER})"
+    rf"(?:[ \u00a0]?[%‰°\p{{Sc}}][CF]?(?!{LETTER}))?",
+    regex.VERSION1,
+)
+_LONGEST_SPELLED = 12
+"""Digits of a number that is looked for in words."""
+
+_UNITS = """
+    mg mcg µg μg kg g t ml mL cl cL dl dL l L mm cm dm km m mm² cm² dm² km² m² cm³ dm³ km³ m³ ha kB KB MB GB TB mW kW MW
+    GW W mV kV V mA A kHz MHz GHz Hz hPa kPa Pa bar Nm kWh Wh kcal cal kJ J ms min km/h m/s °C °F ° % ‰ € $ £ ¥ ₹ EUR
+    USD GBP
+"""
+"""Units whose symbols are the same in all languages."""
+
+_SAME_UNITS = {
+    **{"mcg": "µg", "μg": "µg", "KB": "kB", "EUR": "€", "USD": "$", "GBP": "£", "L": "l", "mL": "ml", "cL": "cl"},
+    **{"dL": "dl", "°C": "°", "°F": "°"},
+}
+_SIGN_WORDS = {
+    "%": regex.compile(r"pe?r[ -]?[czs]|pct|pour cent|por ?c|pro[czs]|százal|yüzde|проц|відс|प्रतिशत|फ़ीसदी|फीसदी"),
+    "€": regex.compile(r"eur|evr|евр|євро|यूरो"),
+    "$": regex.compile(r"usd|dol|dól|долл|डॉलर"),
+}
+"""What may be written in place of a sign. Other signs and units are not looked for."""
+
+_SYMBOLS = "|".join(map(regex.escape, sorted(_UNITS.split(), key=len, reverse=True)))
+_WITH_UNIT = regex.compile(
+    rf"(?P<before>[%\p{{Sc}}])?[ \u00a0]?[-−]?(?<!{LETTER}|[.,])(?P<number>{_NUMBER})"
+    rf"(?:[ \u00a0\u202f]?(?P<after>{_SYMBOLS})(?!{LETTER}))?",
+    regex.VERSION1,
+)
+"""Numbers, with a known unit or without one."""
+
+
+def find_spans_with_quantities(text: str) -> list[Span]:
+    """What `find_spans` finds, but numbers with their signs, units and currencies, such as "-5 °C" and "120km/h"."""
+    others = [span for span in find_spans(text) if span.kind != "number"]
+    quantities = (Span(start, end, "number") for start, end in match_between(_QUANTITY, text, others))
+    return sorted([*others, *quantities])
+
+
+def count_number(number: str, text: str) -> int:
+    """How often a text contains a number, perhaps with other separators or digits, and with another unit."""
+    value = _value(_NUMBERS.findall(number)[0])
+    return max(sum(_value(other) == value for other in pattern.findall(text)) for pattern in (_NUMBERS, _PARTS))
+
+
+def may_be_spelled(number: str) -> bool:
+    """Whether a number is so small that a translation may write it as a word."""
+    return all(map(_is_small, _groups(number)))
+
+
+def check_quantities(source: str, translation: str, languages: Languages) -> Iterator[str]:
+    """The quantities that a translation lacks, changes or adds: "missing: 15", "missing: 5 mg", "invented: 27"."""
+    ours = _Quantities(source, number_words(languages[0]))
+    theirs = _Quantities(translation, number_words(languages[1]))
+    lost = [*_lost_numbers(ours, theirs), *lost_signs(source, translation), *_changed_units(ours, theirs)]
+    yield from (f"missing: {each}" for each in lost)
+    if not lost and ours.language:
+        yield from (f"invented: {each}" for each in theirs.numbers if not ours.may_mean(each))
+
+
+def _lost_numbers(ours: _Quantities, theirs: _Quantities) -> Iterator[str]:
+    """The numbers and number words of a source that a translation lacks, or has another one for."""
+    if not ours.counts:
+        return
+    lost = [number for number in ours.numbers if not any(map(theirs.keeps, (number, *ours.other_hours(number))))]
+    fewer = [word for word, value in ours.words if theirs.language and _lacks(theirs, ours, str(value))]
+    has_others = bool(lost or fewer) and any(
+        _lacks(ours, theirs, number) for number in (*theirs.numbers, *(str(value) for _, value in theirs.words))
+    )
+    for number in lost:
+        may_be_word = may_be_spelled(number) and (not theirs.language or _value(number) == "1")
+        if not may_be_word or has_others or number in ours.numbers_with_signs:
+            yield number
+    if has_others:
+        yield from dict.fromkeys(fewer)
+
+
+def _lacks(one: _Quantities, other: _Quantities, number: str) -> bool:
+    """Whether a text has a number less often than another one, or not at all."""
+    value = _shortest(_value(number))
+    return not one.keeps(number) or 0 < one.counts[value] < other.counts[value]
+
+
+@dataclass(frozen=True)
+class _Quantities:
+    """The quantities of a text, and the number words of its language, if they are known."""
+
+    text: str
+    language: NumberWords | None
+
+    @cached_property
+    def numbers(self) -> list[str]:
+        """The different numbers in digits, without those in placeholders, links and the like."""
+        return list(dict.fromkeys(self._all_numbers))
+
+    @cached_property
+    def words(self) -> list[tuple[str, int]]:
+        """The words that certainly mean a number above one, and that number."""
+        return [each for each in self.language.find(self.text) if each[1] > 1] if self.language else []
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often the text has each value, in digits or in words."""
+        digits = (_shortest(_value(number)) for number in self._all_numbers)
+        return Counter([*digits, *(str(value) for _, value in self.words)])
+
+    @cached_property
+    def _all_numbers(self) -> list[str]:
+        """The numbers in digits; small ones after a letter are part of a word, as in "B2B" and "m2"."""
+        others = [span for span in find_spans(self.text) if span.kind != "number"]
+        found = ((start, self.text[start:end]) for start, end in match_between(_NUMBERS, self.text, others))
+        return [
+            each
+            for start, each in found
+            if not (may_be_spelled(each) and self.text[max(0, start - 1) : start].isalpha())
+        ]
+
+    @cached_property
+    def units(self) -> dict[str, dict[str, str]]:
+        """By value, the known units of a number, and how the text writes it with each; "" for none of them."""
+        units: dict[str, dict[str, str]] = defaultdict(dict)
+        for match in _WITH_UNIT.finditer(self.text):
+            unit = match["before"] or match["after"] or ""
+            units[_shortest(_value(match["number"]))][_SAME_UNITS.get(unit, unit)] = match[0]
+        return units
+
+    @cached_property
+    def numbers_with_signs(self) -> set[str]:
+        """The numbers with a known unit."""
+        return {match["number"] for match in _WITH_UNIT.finditer(self.text) if match["before"] or match["after"]}
+
+    def other_hours(self, number: str) -> list[str]:
+        """The hour of the other clock, if a number is one in the afternoon: 21 for 9 pm."""
+        hours = {hour for hour, minutes in _AFTERNOON.findall(self.text) if not minutes}
+        return [str(int(number) + 12)] if number in hours else []
+
+    def may_mean(self, number: str) -> bool:
+        """Whether a number of a translation may come from this text."""
+        hours = [str(int(number) % 12), str(int(number) + 12)] if number.isdecimal() and len(number) < 3 else []
+        written = {
+            "1",
+            *(group.lstrip("0") for other in self.numbers for group in _groups(other)),
+        }  # "1" may be an article
+        is_part = written.issuperset(group.lstrip("0") for part in number.split() for group in _groups(part))
+        return is_part or any(map(self.keeps, (number, *hours)))
+
+    def keeps(self, number: str) -> bool:
+        """Whether the text contains a number, in digits or in words."""
+        if is_kept(number, self.text):
+            return True
+        if not self.language:
+            return False
+        value, groups = _value(number), _groups(number)
+        if value.isdigit():
+            return len(value) <= _LONGEST_SPELLED and self.language.may_spell(int(value), self.text)
+        if clock := _CLOCK.fullmatch(number):
+            hours = [str(int(clock[1]) + later) for later in (0, 1)]  # "half past ten", "halb elf"
+            return int(clock[2]) % 15 == 0 and any(
+                hour in self.numbers or self.language.may_spell(int(hour), self.text) for hour in hours
+            )
+        if not may_be_spelled(number):
+            return False
+        kept = [self.keeps(group) for group in groups]
+        return all(kept) if _BETWEEN_VALUES.search(number) else any(kept)
+
+
+def _changed_units(ours: _Quantities, theirs: _Quantities) -> Iterator[str]:
+    """The numbers that a translation has with other units only, or without their sign."""
+    text = theirs.text.casefold()
+    for value, units in ours.units.items():
+        found = theirs.units.get(value, {})
+        for unit, written in units.items():
+            if not unit or not found or unit in found:
+                continue
+            if "" not in found or (unit in _SIGN_WORDS and not _SIGN_WORDS[unit].search(text)):
+                yield written.strip()
+
+
+def lost_signs(source: str, translation: str) -> Iterator[str]:
+    """The numbers of a text that a translation has only without their minus signs."""
+    for number in dict.fromkeys(_NEGATIVE.findall(source)):
+        value = _value(number)
+        signed = any(_value(other) == value for other in _AFTER_DASH.findall(translation))
+        if not signed and "minus" not in translation.casefold() and count_number(number, translation):
+            yield f"-{number}"
+
+
+def is_kept(number: str, text: str) -> bool:
+    """Whether a text contains a number, perhaps as people write it in another language.
+
+    Separators, the order of a date, the name of its month and the words between the values of a range may differ, and
+    so may the clock (7:30 pm, 19:30), the digits of a decade (1990s, 90er) and the spelled zeros of a large number
+    (4,700,000 and 4.7 million).
+    """
+    number = _NUMBERS.findall(number)[0]  # without its sign, unit and currency
+    others = [other for pattern in (_NUMBERS, _PARTS) for other in pattern.findall(text)]
+    found = {_shortest(_value(part)) for other in others for part in (other, *_BETWEEN_VALUES.split(other))}
+    found.update(_in_afternoon(*clock) for clock in _AFTERNOON.findall(text))
+    if (clock := _CLOCK.fullmatch(number)) and _in_afternoon(*clock.groups()) in found:
+        return True
+    value = _value(number)
+    if any(_may_be_same(_shortest(value), other) for other in found):
+        return True
+    if len(_groups(value)) > 2:
+        return _is_date_kept(value, others)
+    parts = _BETWEEN_VALUES.split(number)
+    return len(parts) > 1 and found.issuperset(_shortest(_value(part)) for part in parts)
+
+
+def _is_date_kept(date: str, others: Sequence[str]) -> bool:
+    """Whether numbers contain those of a date or a version, in any order, or the name of its month is written."""
+    groups = [group.lstrip("0") for group in _groups(date)]
+    if dates := [each for other in others if len(each := _groups(other)) == len(groups)]:
+        return any(_sorted_date(_groups(date)) == _sorted_date(each) for each in dates)
+    found = {group.lstrip("0") for other in others for group in _groups(other)}
+    small = [group for group in groups if _is_small(group)]
+    return found.issuperset(set(groups) - set(small)) and (len(small) < 2 or not found.isdisjoint(small))
+
+
+def _sorted_date(groups: Sequence[str]) -> list[str]:
+    """The numbers of a date, whose year may lack its century."""
+    return sorted(group[-2:].lstrip("0") for group in groups)
+
+
+def _in_afternoon(hour: str, minutes: str) -> str:
+    return _shortest(_value(f"{int(hour) + 12}:{minutes}"))
+
+
+def _may_be_same(value: str, other: str) -> bool:
+    """Whether two values may be the same: those of a decade, or a large number whose zeros are spelled."""
+    if value == other:
+        return True
+    shorter, longer = sorted((value, other), key=_size)
+    if longer.isdigit() and len(longer) == 4 and longer[:2] in {"18", "19", "20"} and longer[2:] == shorter:
+        return True
+    return _size(longer) - _size(shorter) > 2 and longer.strip("0") == shorter.replace(".", "").strip("0")
+
+
+def _size(value: str) -> int:
+    """The number of digits before the point."""
+    return len(value.partition(".")[0])
+
+
+def _is_small(group: str) -> bool:
+    digits = group.lstrip("0")
+    return len(digits) <= len(str(MAX_SPELLED)) and int(digits or 0) <= MAX_SPELLED
+
+
+def _shortest(value: str) -> str:
+    """A value without zeros that change nothing."""
+    return value.lstrip("0").rstrip("0").rstrip(".") if "." in value else value.lstrip("0")
+
+
+def _value(number: str) -> str:
+    """A number in the digits of ASCII, without separators of thousands, and with a point before decimals.
+
+    The parts of a time may be separated by a point, too.
+    """
+    return _THOUSANDS.sub("", _in_ascii(number)).translate(_POINTS)
+
+
+def _groups(number: str) -> list[str]:
+    """The groups of digits of a number, in those of ASCII."""
+    return regex.findall("[0-9]+", _in_ascii(number))
+
+
+def _in_ascii(text: str) -> str:
+    """The text with the digits of ASCII in place of all others."""
+    return "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text)

@@ -1,0 +1,127 @@
+"""Whether a translation keeps the quantities of its source, in digits or in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.documents.quantities import check_quantities
+from dragoman.languages.function_words import LANGUAGES_WITH_FUNCTION_WORDS
+from dragoman.languages.number_words import LANGUAGES_WITH_NUMBER_WORDS, number_words
+
+
+def lost(source: str, translation: str, languages: str = "de-en") -> list[str]:
+    first, second = languages.split("-")
+    problems = check_quantities(source, translation, (first, second))
+    return [problem.removeprefix("missing: ") for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        # small numbers
+        ("Nimm 2 Tabletten.", "Take three tablets.", ["2"]),
+        ("Nimm 2 Tabletten.", "Take 3 tablets.", ["2"]),
+        ("Nimm 2 Tabletten.", "Take tablets.", ["2"]),
+        ("Nimm 2 Tabletten.", "Take two tablets.", []),
+        ("Nimm 2 Tabletten.", "Take a couple of tablets.", []),
+        ("Nimm 1 Tablette.", "Take a tablet.", []),
+        ("Nimm 1 Tablette.", "Take two tablets.", ["1"]),
+        ("Das kostet 3 € und 4 $.", "This costs € and 4 $.", ["3"]),
+        ("Es sind -5 °C in Boston.", "They're ° in Boston", ["5"]),
+        ("Tom zahlt 8 % Zinsen.", "Tom pays % a cinu.", ["8"]),
+        # words
+        ("Nimm zwei Tabletten.", "Take three tablets.", ["zwei"]),
+        ("Nimm zwei Tabletten.", "Take 3 tablets.", ["zwei"]),
+        ("Nimm zwei Tabletten.", "Take 2 tablets.", []),
+        ("Nimm zwei Tabletten.", "Take tablets.", []),
+        ("Zwei Hunde jagen zwei Katzen.", "Two dogs are chasing three cats.", ["zwei"]),
+        ("Zwei Hunde jagen zwei Katzen.", "Two dogs are chasing both cats.", []),
+        ("Drei Hunde jagen zwei Katzen.", "Three dogs are chasing three cats.", ["zwei"]),
+        ("Es sind vierzehn Hunde.", "There are 17 dogs.", ["invented: 17"]),
+        ("Es sind vierzehn Hunde.", "There are 14 dogs.", []),
+        ("Es sind 20 Hunde und 300 Katzen.", "There are twenty dogs and three hundred cats.", []),
+        ("Es sind 21 Hunde.", "There are twenty-one dogs.", []),
+        ("Es sind 21 Hunde.", "There are twenty-two dogs.", ["21"]),
+        ("Es sind 2.000.000 Hunde.", "There are two million dogs.", []),
+        # ordinals, dates and times
+        ("Der 3. Hund", "The third dog", []),
+        ("Der 3. Hund", "The fourth dog", ["3"]),
+        ("Am 3.12.2024", "On December 3, 2024", []),
+        ("Am 3.12.2024", "On December 5, 2024", ["3.12.2024"]),
+        ("Am 3.12.2024", "On 12/3/24", []),
+        ("Am 3.12.2024", "On 11/3/2024", ["3.12.2024"]),
+        ("Um 10:30 Uhr", "At 10.30", []),
+        ("Um 10:30 Uhr", "At half past ten", []),
+        ("Um 10:30 Uhr", "At 10:20", ["10:30"]),
+        ("Von 7-8 Uhr", "From seven to eight", []),
+        # separators
+        ("Es kostet 1.500,25 Euro.", "It costs 1,500.25 euros.", []),
+        ("Es sind 2,5 Liter.", "It is 3.5 liters.", ["2,5"]),
+        ("Es sind 1 500 Liter.", "It is 1,500 liters.", []),
+        # units and signs
+        ("Nimm 5 mg.", "Take 5 g.", ["5 mg"]),
+        ("Nimm 5 mg.", "Take 5 mg.", []),
+        ("Nimm 5 mg.", "Take 5 milligrams.", []),
+        ("Er zahlt 20 %.", "He pays 20 percent.", []),
+        ("Er zahlt 20 %.", "He pays 20.", ["20 %"]),
+        ("Er zahlt 20 €.", "He pays $20.", ["20 €"]),
+        ("Er zahlt 20 €.", "He pays €20.", []),
+        ("Er zahlt 20 EUR.", "He pays 20 €.", []),
+        # what is copied or part of a word is no quantity
+        ("Nimm 30 m2 in B2B.", "Take thirty square meters for companies.", []),
+        ("Siehe %1$s, {0} und @tom2.", "See %1$s, {0} and @tom2.", []),
+    ],
+)
+def test_quantities_are_compared(source: str, translation: str, expected: list[str]) -> None:
+    assert lost(source, translation) == expected
+
+
+def test_small_numbers_may_be_words_of_an_unknown_language() -> None:
+    assert lost("Nimm 2 Tabletten.", "Hapa vidonge viwili.", "de-sw") == []
+    assert lost("Nimm 2 Tabletten.", "Hapa vidonge 3.", "de-sw") == ["2"]
+    assert lost("Nimm 2 mg.", "Hapa vidonge.", "de-sw") == ["2"]
+    assert lost("Hapa vidonge viwili 15.", "Take tablets.", "sw-en") == ["15"]
+
+
+def test_languages_with_function_words_have_number_words() -> None:
+    assert set(LANGUAGES_WITH_FUNCTION_WORDS) <= set(LANGUAGES_WITH_NUMBER_WORDS)
+
+
+@pytest.mark.parametrize("language", LANGUAGES_WITH_NUMBER_WORDS)
+def test_each_number_word_means_its_number_only(language: str) -> None:
+    words = number_words(language)
+    assert words is not None
+    assert set(range(13)) | {20, 100, 1000, 1_000_000} <= words.possible.keys()
+    for word, number in words.certain.items():
+        assert words.may_spell(number, f"x {word}, y"), word
+        others = [other for other in range(2, 13) if other != number and words.may_spell(other, word)]
+        assert not others, f"{word} may also mean {others}"
+
+
+@pytest.mark.parametrize(
+    ("language", "number", "text"),
+    [
+        ("de", 21, "einundzwanzig Hunde"),
+        ("de", 345, "dreihundertfünfundvierzig"),
+        ("de", 30, "dreißig"),
+        ("en", 42, "forty-two"),
+        ("en", 1200, "one thousand two hundred"),
+        ("fr", 80, "quatre-vingts"),
+        ("fr", 75, "soixante-quinze"),
+        ("it", 28, "vent'otto ventotto"),
+        ("nl", 35, "vijfendertig"),
+        ("da", 52, "tooghalvtreds"),
+        ("pl", 25, "dwadzieścia pięć"),
+        ("fi", 20, "kaksikymmentä"),
+        ("hu", 45, "negyvenöt"),
+        ("tr", 12, "oniki"),
+        ("es", 200, "doscientos"),
+        ("hi", 20, "बीस"),
+        ("hsb", 15, "pjatnaće"),
+    ],
+)
+def test_words_may_be_put_together(language: str, number: int, text: str) -> None:
+    words = number_words(language)
+    assert words is not None
+    assert words.may_spell(number, text)
+    assert not words.may_spell(number + 5, text)
