@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import sys
+import zipfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from threading import Semaphore
+from threading import Lock
 from typing import Any, TypeVar
 
+from dragoman.corpus.archive import read_archive
 from dragoman.corpus.pair import Languages
 from dragoman.documents.formats import open_document
 from dragoman.documents.segment import SegmentedDocument
@@ -37,27 +42,45 @@ class Upload:
     name: str
     data: bytes
 
+    def content_size(self) -> int:
+        """The bytes of its content: of an archive, those of all files in it, unless it is refused when it is opened."""
+        content = 0
+        if zipfile.is_zipfile(io.BytesIO(self.data)):
+            with suppress(UserError), read_archive(io.BytesIO(self.data), self.name, sys.maxsize) as archive:
+                content = sum(entry.file_size for entry in archive.infolist())
+        return max(len(self.data), content)
+
 
 class DocumentSlots:
     """The places for files that are translated at once; each has a thread.
 
     Args:
         most: The number of places.
+        most_bytes: Maximum size of the content of all files together; a single file may be larger.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, most_bytes: int) -> None:
         self._threads = ThreadPoolExecutor(most, "dragoman-document")
-        self._free = Semaphore(most)
+        self._most, self._most_bytes = most, most_bytes
+        self._sizes: list[int] = []  # of the files that have places
+        self._lock = Lock()
 
-    def take(self) -> DocumentSlot:
-        """Take a place.
+    def take(self, size: int) -> DocumentSlot:
+        """Take a place for a file whose content has so many bytes.
 
         Raises:
             RequestError: There is none.
         """
-        if not self._free.acquire(blocking=False):
-            raise RequestError(503, "The server translates too many files; try again later.", 10)
-        return DocumentSlot(self._threads, self._free.release)
+        with self._lock:
+            is_too_large = bool(self._sizes) and sum(self._sizes) + size > self._most_bytes
+            if is_too_large or len(self._sizes) == self._most:
+                raise RequestError(503, "The server translates too many files; try again later.", 10)
+            self._sizes.append(size)
+        return DocumentSlot(self._threads, lambda: self._give_back(size))
+
+    def _give_back(self, size: int) -> None:
+        with self._lock:
+            self._sizes.remove(size)
 
     def close(self) -> None:
         """End the threads as soon as their work is done."""
@@ -131,12 +154,14 @@ class UploadedDocument:
     """A document of DeepL's protocol, from its upload to its download.
 
     Args:
+        client: Whose document it is.
         key: What its client must know.
         token: The name of the download, when the document is translated.
         message: Why it could not be translated.
         fetched: Whether the client has the translation.
     """
 
+    client: str
     key: str
     token: str = ""
     message: str = ""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import count
 from operator import itemgetter
 from typing import Any
 
@@ -16,8 +15,6 @@ from dragoman.documents.segment import Segment, TranslateSegments
 
 _USUAL_TOKENS = 125
 """Sentences are seldom longer."""
-
-_NUMBERS = count(1)
 
 
 class Priority(Enum):
@@ -40,7 +37,6 @@ class Job:
         taken: Whether a worker has it.
         client: In whose share it is translated.
         begin: When it was expected to begin, when it was added to the queue (see `FairQueue`).
-        number: Of its place in a queue; a job that changes its place gets another one.
     """
 
     translate: TranslateSegments
@@ -51,7 +47,6 @@ class Job:
     taken: bool = False
     client: str = ""
     begin: float = 0.0
-    number: int = 0
 
 
 class FairQueue:
@@ -64,7 +59,7 @@ class FairQueue:
     """
 
     def __init__(self) -> None:
-        self._clients: dict[str, deque[tuple[int, Job]]] = {}  # with places that jobs have left
+        self._clients: dict[str, dict[Job, None]] = {}  # the waiting jobs of each, in order
         self._waiting: Counter[str] = Counter()  # tokens of each client that has any
         self._clock = 0.0
         self._begins: dict[str, float] = {}  # when the next job of a client begins: if it waits, or later than now
@@ -79,10 +74,10 @@ class FairQueue:
 
     def add(self, client: str, job: Job) -> None:
         """Add a job at the end of a client's jobs."""
-        job.client, job.begin, job.number = client, self.next_begin(client), next(_NUMBERS)
+        job.client, job.begin = client, self.next_begin(client)
         if client not in self._waiting:
             self._begins[client] = job.begin
-        self._clients.setdefault(client, deque()).append((job.number, job))
+        self._clients.setdefault(client, {})[job] = None
         self.tokens += job.tokens
         self._waiting[client] += job.tokens
 
@@ -92,6 +87,7 @@ class FairQueue:
         self._forget_begins()
 
     def _remove(self, job: Job) -> None:
+        del self._clients[job.client][job]
         self.tokens -= job.tokens
         self._waiting[job.client] -= job.tokens
         if not self._waiting[job.client]:
@@ -143,10 +139,7 @@ class FairQueue:
 
     def _next_size(self, client: str) -> int:
         """The tokens of the next job of a client that waits."""
-        places = self._clients[client]
-        while not _waits(places[0]):
-            places.popleft()
-        return places[0][1].tokens
+        return next(iter(self._clients[client])).tokens
 
     def _candidates(self, tokens: int) -> list[Job]:
         """The first jobs that wait, until they have so many tokens."""
@@ -170,15 +163,9 @@ class FairQueue:
     def _in_order(self, client: str) -> Iterator[tuple[float, Job]]:
         """The waiting jobs of a client, with the times that order them."""
         begin = self._begins[client]
-        for _, job in filter(_waits, self._clients[client]):
+        for job in self._clients[client]:
             yield begin + _excess(job.tokens), job
             begin += job.tokens
-
-
-def _waits(place: tuple[int, Job]) -> bool:
-    """Whether a job waits at one of its places."""
-    number, job = place
-    return not job.taken and job.number == number
 
 
 def _excess(tokens: int) -> int:

@@ -10,17 +10,16 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from dragoman.languages.codes import find_language, language_name
-from dragoman.serving.corrections import CORRECTIONS_FILE, CorrectionStore
 from dragoman.serving.detection import UNKNOWN, LanguageDetector
 from dragoman.serving.documents import DocumentSlots, UploadedDocument
 from dragoman.serving.downloads import Downloads
 from dragoman.serving.errors import RequestError
-from dragoman.serving.glossaries import GLOSSARIES_FILE, GlossaryStore
 from dragoman.serving.keys import KEYS_FILE, KeyFile, state_directory
-from dragoman.serving.limits import RateLimiter, while_connected
-from dragoman.serving.metrics import Metrics
+from dragoman.serving.limits import RateLimiter, client_address, while_connected
 from dragoman.serving.models import ModelTable, Route
+from dragoman.serving.monitoring import Metrics
 from dragoman.serving.scheduler import Scheduler
+from dragoman.serving.storage import CORRECTIONS_FILE, GLOSSARIES_FILE, CorrectionStore, GlossaryStore
 from dragoman.serving.texts import Client, OpenText, TranslatedText, open_plain_text, read_words, translate_texts
 from dragoman.settings.serving import Serving
 from dragoman.text.glossary import Glossary
@@ -66,10 +65,12 @@ class Service:
         state = state_directory(self.settings)
         self.keys = KeyFile(state / KEYS_FILE)
         self.corrections = CorrectionStore(state / CORRECTIONS_FILE, self.settings.corrections)
-        self.glossaries = GlossaryStore(state / GLOSSARIES_FILE, self.settings.glossaries)
+        self.glossaries = GlossaryStore(
+            state / GLOSSARIES_FILE, self.settings.glossaries, self.settings.glossaries_per_client
+        )
         self.rates = RateLimiter(self.settings.requests_per_minute)
         self.metrics = Metrics(self.scheduler)
-        self.documents = DocumentSlots(self.settings.documents)
+        self.documents = DocumentSlots(self.settings.documents, self.settings.documents_bytes)
         self.downloads = Downloads(self.settings.stored_bytes)
 
     def close(self) -> None:
@@ -121,7 +122,7 @@ class Service:
         return owner
 
     def _client(self, request: Request, owner: str | None) -> Client:
-        address = request.client.host if request.client else ""
+        address = client_address(request.client.host) if request.client else ""
         return Client(f"key {owner}" if owner is not None else f"address {address}")
 
     def require_size(self, texts: Sequence[str]) -> None:

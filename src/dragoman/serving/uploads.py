@@ -36,7 +36,7 @@ class FileRequest:
     glossary: Glossary | None = None
 
 
-def take_slot(service: Service, asked: FileRequest) -> DocumentSlot:
+async def take_slot(service: Service, asked: FileRequest) -> DocumentSlot:
     """Check what is known before the file is opened, and take a place for it.
 
     Raises:
@@ -49,7 +49,7 @@ def take_slot(service: Service, asked: FileRequest) -> DocumentSlot:
     else:
         service.language(asked.target)
     service.downloads.require_room(asked.client.name, len(asked.file.data))
-    return service.documents.take()
+    return service.documents.take(await asyncio.to_thread(asked.file.content_size))
 
 
 async def translate_upload(service: Service, slot: DocumentSlot, asked: FileRequest) -> str:

@@ -14,15 +14,15 @@ from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
 from dragoman.documents.terms import missing_terms, with_glossary
 from dragoman.errors import UserError
-from dragoman.serving.by_size import run_by_size
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
-from dragoman.serving.glossaries import split_lines
 from dragoman.serving.libretranslate import AUTO, require_parameter
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.page.words import PrefixedSegment, SegmentInWords, WordTranslator
 from dragoman.serving.parameters import Parameters, read_parameters
+from dragoman.serving.scheduler import run_by_size
 from dragoman.serving.service import service_of
+from dragoman.serving.storage import split_lines
 from dragoman.serving.texts import Client, open_plain_text
 from dragoman.text.glossary import Glossary
 from dragoman.text.term_matcher import TermMatcher
