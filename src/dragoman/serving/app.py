@@ -49,12 +49,7 @@ from dragoman.serving.service import Service, service_of
 
 
 async def health(request: Request) -> Response:
-    """GET /health, exactly as LibreTranslate answers it."""
-    return JSONResponse({"status": "ok"})
-
-
-async def health_live(request: Request) -> Response:
-    """GET /health/live: the process answers."""
+    """GET /health, exactly as LibreTranslate answers it, and GET /health/live: the process answers."""
     return JSONResponse({"status": "ok"})
 
 
@@ -106,7 +101,7 @@ ROUTES: Sequence[BaseRoute] = (
     Route("/spec", show_specification),
     Route("/docs", redirect_to_specification),
     Route("/health", health),
-    Route("/health/live", health_live),
+    Route("/health/live", health),
     Route("/health/ready", health_ready),
     Route("/metrics", show_metrics),
 )

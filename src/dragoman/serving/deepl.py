@@ -20,7 +20,6 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from dragoman.errors import UserError, shortened
 from dragoman.languages.codes import language_name
 from dragoman.serving.deepl_markup import read_markup
-from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.documents import DocumentSlot, Upload, UploadedDocument
 from dragoman.serving.downloads import LIFETIME, SHARE
 from dragoman.serving.errors import RequestError
@@ -53,17 +52,13 @@ async def translate_deepl(request: Request) -> JSONResponse:
         raise RequestError(400, f"Value for 'tag_handling' not supported: {markup}")
     text_format = "html" if markup else "text"
     open_text = read_markup(parameters) if markup else open_plain_text
-    source = parameters.text("source_lang")
-    if source:
-        detected = [service.language(source)] * len(texts)
-    else:
-        detected = [language for language, _ in await service.detect_each(texts, text_format)]
-    routes = [deepl_route(service, language, parameters) for language in detected]
+    source, target = parameters.text("source_lang"), _target(parameters)
+    routes, detected = await service.find_routes(source, target, texts, text_format)
     glossary = await find_glossary(request, parameters, routes)
     translated = await service.translate(request, routes, texts, open_text, client, glossary)
     replies = [
         {
-            "detected_source_language": detected[place].upper(),
+            "detected_source_language": detected[place][0].upper(),
             "billed_characters": len(text),
             **_describe_translation(translated[place], routes[place]),
         }
@@ -92,7 +87,9 @@ async def list_languages_deepl(request: Request) -> JSONResponse:
     admit_deepl(service, request, parameters)
     models = service.models
     targets = [language for language in models.languages if any(language in models.targets(s) for s in models.sources)]
-    if parameters.text("type", "source") == "target":
+    if (kind := parameters.text("type", "source")) not in ("source", "target"):
+        raise RequestError(400, f"Value for 'type' not supported: {kind}")
+    if kind == "target":
         return JSONResponse([{**_named(code), "supports_formality": False} for code in targets])
     return JSONResponse([_named(code) for code in models.sources])
 
@@ -110,9 +107,7 @@ async def upload_document(request: Request) -> JSONResponse:
     file = parameters.file("file")
     if file is None:
         raise RequestError(400, "Parameter 'file' not specified.")
-    target = parameters.text("target_lang")
-    if not target:
-        raise RequestError(400, "Parameter 'target_lang' not specified.")
+    target = _target(parameters)
     if sum(each.client == client.name for each in service.uploads.values()) >= _MOST_DOCUMENTS // SHARE:
         raise RequestError(429, "Slowdown: too many of your documents are stored; try again later.", 60)
     if len(service.uploads) >= _MOST_DOCUMENTS:
@@ -252,19 +247,10 @@ async def find_glossary(request: Request, parameters: Parameters, routes: Sequen
     return await asyncio.to_thread(stored.glossary)
 
 
-def deepl_route(service: Service, source: str, parameters: Parameters) -> Route:
-    """The models for a text; none if its language is unknown, so that it is returned unchanged.
-
-    Raises:
-        RequestError: The target language is missing or not served.
-    """
-    target = parameters.text("target_lang")
-    if not target:
+def _target(parameters: Parameters) -> str:
+    if not (target := parameters.text("target_lang")):
         raise RequestError(400, "Parameter 'target_lang' not specified.")
-    if source == UNKNOWN:
-        service.language(target)
-        return ()
-    return service.route(source, target)
+    return target
 
 
 def _named(code: str) -> dict[str, Any]:

@@ -14,12 +14,11 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 
 from dragoman.documents.formats import DOCUMENT_FORMATS
 from dragoman.languages.codes import language_name
-from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.limits import while_connected
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, is_text, read_parameters
-from dragoman.serving.service import Service, service_of
+from dragoman.serving.service import service_of
 from dragoman.serving.texts import TEXT_FORMATS, TranslatedText, read_words
 from dragoman.serving.uploads import FileRequest, take_slot, translate_upload
 from dragoman.system.version import __version__
@@ -59,8 +58,8 @@ async def translate_libretranslate(request: Request) -> JSONResponse:
         raise RequestError(400, f"{text_format} format is not supported")
     alternatives = _read_alternatives(parameters["alternatives"], service.settings.alternatives)
     service.require_size(texts)
-    detected = await _source_languages(service, source, texts, text_format)
-    routes = [_route(service, source, target, each) for each in detected]
+    given = "" if source.lower() == AUTO else source
+    routes, detected = await service.find_routes(given, target, texts, text_format)
     translated = await service.translate(request, routes, texts, TEXT_FORMATS[text_format], client)
     shown = alternatives if text_format == "text" else 0
     return JSONResponse(shape.reply(_describe(translated, detected, routes, shown)))
@@ -249,23 +248,6 @@ def _read_alternatives(value: Any, limit: int) -> int:
     if number > limit:
         raise RequestError(400, f"Invalid request: alternatives parameter must be <= {limit}")
     return number
-
-
-async def _source_languages(
-    service: Service, source: str, texts: list[str], text_format: str
-) -> list[tuple[str, float]]:
-    """The source language of each text with the confidence: the given one, or the detected one."""
-    if source.lower() != AUTO:
-        return [(service.language(source), 1.0)] * len(texts)
-    return await service.detect_each(texts, text_format)
-
-
-def _route(service: Service, source: str, target: str, detected: tuple[str, float]) -> Route:
-    """The models for a text; none if its language is unknown, so that it is returned unchanged."""
-    if detected[0] == UNKNOWN:
-        service.language(target)
-        return ()
-    return service.route(detected[0] if source.lower() == AUTO else source, target)
 
 
 def _describe(

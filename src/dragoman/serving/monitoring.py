@@ -8,9 +8,7 @@ import sys
 import time
 import traceback
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.serving.fair_queue import Priority
@@ -36,7 +34,9 @@ class Metrics:
         )
         self._characters = Counter("dragoman_characters", "Translated source characters", registry=self._registry)
         self._working = Counter("dragoman_worker_seconds", "Time that workers translated", registry=self._registry)
-        self._registry.register(_Waiting(scheduler))
+        waiting = Gauge("dragoman_waiting_tokens", "Tokens in the queue", ["priority"], registry=self._registry)
+        for priority in Priority:
+            waiting.labels(priority.name.lower()).set_function(lambda each=priority: scheduler.waiting[each])
         scheduler.on_batch = self.count_batch
 
     def count_request(self, endpoint: str, status: int, seconds: float) -> None:
@@ -53,20 +53,6 @@ class Metrics:
     def text(self) -> bytes:
         """All numbers in Prometheus' format."""
         return generate_latest(self._registry)
-
-
-class _Waiting(Collector):
-    """The current size of the queue."""
-
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-
-    def collect(self) -> list[GaugeMetricFamily]:
-        """The number of waiting tokens by priority."""
-        gauge = GaugeMetricFamily("dragoman_waiting_tokens", "Tokens in the queue", labels=["priority"])
-        for priority in Priority:
-            gauge.add_metric([priority.name.lower()], self._scheduler.waiting[priority])
-        return [gauge]
 
 
 class JsonFormatter(logging.Formatter):

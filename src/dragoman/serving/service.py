@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from starlette.requests import Request
 
@@ -187,6 +187,23 @@ class Service:
             found.append(together if is_vague or is_wordless else (language, confidence))
         return found
 
+    async def find_routes(
+        self, source: str, target: str, texts: Sequence[str], text_format: str = "text"
+    ) -> tuple[list[Route], list[tuple[str, float]]]:
+        """The models for each text, and its language with the confidence. Without a source, languages are detected.
+
+        A text in an unknown language has no models, so that it is returned unchanged.
+
+        Raises:
+            RequestError: A language is not served, or there are no such models.
+        """
+        if source:
+            language, route = self.language(source), self.route(source, target)
+            return [route] * len(texts), [(language, 1.0)] * len(texts)
+        self.language(target)
+        found = await self.detect_each(texts, text_format)
+        return [self.route(each, target) if each != UNKNOWN else () for each, _ in found], found
+
     async def translate(
         self,
         request: Request,
@@ -211,15 +228,7 @@ class Service:
                 translated.update(zip(places, found, strict=True))
             return [translated[place] for place in range(len(texts))]
 
-        return await self.finish_in_time(request, translate_all())
-
-    async def finish_in_time(self, request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-        """The result of all the work of a request.
-
-        Raises:
-            RequestError: The time is over, or the client has disconnected.
-        """
-        return await while_connected(request, work, self.settings.seconds)
+        return await while_connected(request, translate_all(), self.settings.seconds)
 
     async def _find_translations(
         self,
