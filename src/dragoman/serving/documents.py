@@ -14,10 +14,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from dragoman.corpus.archive import read_archive
-from dragoman.corpus.pair import Languages
 from dragoman.documents.formats import open_document
-from dragoman.documents.segment import SegmentedDocument
-from dragoman.documents.sentences import WholeLines
 from dragoman.documents.terms import with_glossary
 from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
@@ -113,17 +110,6 @@ class DocumentSlot:
         self._running.add_done_callback(lambda _: self._free())
 
 
-async def open_upload(
-    slot: DocumentSlot, file: Upload, languages: Languages, whole_lines: WholeLines = False
-) -> SegmentedDocument[bytes]:
-    """Open a file, and find its segments.
-
-    Raises:
-        RequestError: It cannot be read.
-    """
-    return await slot.run(open_document, file.data, file.name, languages, (), whole_lines)
-
-
 async def translate_document(
     scheduler: Scheduler,
     slot: DocumentSlot,
@@ -140,7 +126,7 @@ async def translate_document(
     data = file.data
     for model in route:
         languages = model.source, model.target
-        document = await open_upload(slot, Upload(file.name, data), languages, model.whole_lines)
+        document = await slot.run(open_document, data, file.name, languages, (), model.whole_lines)
         segments, found = with_glossary(document.segments, glossary), []
         for begin in range(0, len(segments), _CHUNK):
             chunk = segments[begin : begin + _CHUNK]

@@ -56,6 +56,9 @@ class FairQueue:
     client gets more than its share. A job that is longer than sentences usually are begins so much later, so that
     it does not delay those of others. Times are in tokens that each client has been served (Demers, Keshav and
     Shenker 1989, "Analysis and Simulation of a Fair Queueing Algorithm").
+
+    Deficit round robin needs less arithmetic, but its turns are longer than a sentence: while 32 clients wait for long
+    lists, the sentence of another one waited for 3,700 tokens instead of 380.
     """
 
     def __init__(self) -> None:
@@ -144,21 +147,12 @@ class FairQueue:
     def _candidates(self, tokens: int) -> list[Job]:
         """The first jobs that wait, until they have so many tokens."""
         candidates: list[Job] = []
-        for _, job in heapq.merge(*map(self._in_order, self._first_clients(tokens)), key=itemgetter(0)):
+        for _, job in heapq.merge(*map(self._in_order, self._waiting), key=itemgetter(0)):
             candidates.append(job)
             tokens -= job.tokens
             if tokens <= 0:
                 break
         return candidates
-
-    def _first_clients(self, tokens: int) -> Iterator[str]:
-        """The clients whose next jobs are the first ones, until these have so many tokens: no other job is earlier."""
-        sizes = {client: self._next_size(client) for client in self._waiting}
-        for client in sorted(sizes, key=lambda client: self._begins[client] + _excess(sizes[client])):
-            yield client
-            tokens -= sizes[client]
-            if tokens <= 0:
-                break
 
     def _in_order(self, client: str) -> Iterator[tuple[float, Job]]:
         """The waiting jobs of a client, with the times that order them."""

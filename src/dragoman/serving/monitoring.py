@@ -7,6 +7,7 @@ import logging
 import sys
 import time
 import traceback
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -17,6 +18,10 @@ from dragoman.serving.scheduler import Scheduler
 _LOG = logging.getLogger("dragoman.serving.requests")
 _SECONDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _SENTENCES = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+def _waiting_tokens(scheduler: Scheduler, priority: Priority) -> float:
+    return scheduler.waiting[priority]
 
 
 class Metrics:
@@ -36,7 +41,7 @@ class Metrics:
         self._working = Counter("dragoman_worker_seconds", "Time that workers translated", registry=self._registry)
         waiting = Gauge("dragoman_waiting_tokens", "Tokens in the queue", ["priority"], registry=self._registry)
         for priority in Priority:
-            waiting.labels(priority.name.lower()).set_function(lambda each=priority: scheduler.waiting[each])
+            waiting.labels(priority.name.lower()).set_function(partial(_waiting_tokens, scheduler, priority))
         scheduler.on_batch = self.count_batch
 
     def count_request(self, endpoint: str, status: int, seconds: float) -> None:
