@@ -25,6 +25,8 @@ from hypothesis import strategies as st
 from running_server import Running, StartServer
 from test_documents import DOCX, EPUB, archive
 
+from dragoman.documents.formats import DOCUMENT_FORMATS
+
 KEY = "a key"
 FRAGMENTS = (
     *(
@@ -89,7 +91,22 @@ FILES = (
     ("", b"Ein Hund."),
     ("x" * 300 + ".txt", b"Ein Hund."),
 )
-FILE = st.sampled_from(FILES) | st.tuples(st.sampled_from([name for name, _ in FILES]), st.binary(max_size=50))
+NAMES = st.sampled_from([*(name for name, _ in FILES), *(f"brief{suffix}" for suffix in DOCUMENT_FORMATS)])
+
+
+def damaged(file: tuple[str, bytes], place: int, damage: bytes) -> tuple[str, bytes]:
+    """A file in which some bytes are others, or after which some follow."""
+    name, data = file
+    place %= len(data) + 1
+    return name, data[:place] + damage + data[place + len(damage) :]
+
+
+FILE = st.one_of(
+    st.sampled_from(FILES),
+    st.tuples(NAMES, st.sampled_from(FILES)).map(lambda both: (both[0], both[1][1])),
+    st.tuples(NAMES, st.binary(max_size=50)),
+    st.builds(damaged, st.sampled_from(FILES), st.integers(0, 10**6), st.binary(min_size=1, max_size=4)),
+)
 
 
 @dataclass(frozen=True)
@@ -507,6 +524,9 @@ ERRORS: dict[str, Check] = {
     "deepl": members(message=nonempty),
     "apertium": members(status=exactly("error"), code=number, message=nonempty, explanation=nonempty),
 }
+PUBLIC = ("/languages", "/frontend/settings", "/health", "/listPairs")
+"""Paths that need no key."""
+
 STATUSES = {400, 403, 404, 405, 408, 413, 415, 429, 503, 507}
 
 
@@ -591,22 +611,24 @@ def no_errors(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert not [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
 
 
+def for_requests(config: pytest.Config, check: Callable[[Request], None]) -> None:
+    """Check as many requests as `--requests` says; the shortest one that fails is shown."""
+    limits = hypothesis.settings(
+        max_examples=config.getoption("--requests"),
+        deadline=None,
+        database=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    seed = hypothesis.seed(config.getoption("--case-seed"))
+    seed(limits(hypothesis.given(requests())(check)))()
+
+
 def test_requests_of_all_protocols(start_server: StartServer, no_errors: None, request: pytest.FixtureRequest) -> None:
     """Each reply has the form of its protocol, no text is lost, and no request fails because of the server."""
     server = start_server(requests_per_minute=10**8, corrections=10**6, glossaries=10**6, seconds=20)
     server.service.detector = german_or_english()
 
-    def check(sent: Request) -> None:
-        check_reply(server, sent, send(server, sent))
-
-    limits = hypothesis.settings(
-        max_examples=request.config.getoption("--requests"),
-        deadline=None,
-        database=None,
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
-    seed = hypothesis.seed(request.config.getoption("--case-seed"))
-    seed(limits(hypothesis.given(requests())(check)))()
+    for_requests(request.config, lambda sent: check_reply(server, sent, send(server, sent)))
     deadline = time.monotonic() + 20
     while server.service.tasks:
         assert time.monotonic() < deadline
@@ -615,3 +637,21 @@ def test_requests_of_all_protocols(start_server: StartServer, no_errors: None, r
     assert all(state["status"] in ("done", "error") for state in states)
     assert not re.findall(rb'dragoman_requests_total\{[^}]*status="500"', server.service.metrics.text())
     assert server.translate("Ein Hund.").json()["translatedText"] == "en[Ein Hund.]"
+
+
+def test_without_a_key_nothing_is_answered(
+    start_server: StartServer, no_errors: None, request: pytest.FixtureRequest
+) -> None:
+    """A server that requires keys shows only what it can do."""
+    server = start_server(require_keys=True, requests_per_minute=10**8, corrections=10**6)
+
+    def check(sent: Request) -> None:
+        reply = send(server, sent)
+        if sent.endpoint.path in PUBLIC or sent.method in ("OPTIONS", "HEAD"):
+            return
+        assert reply is None or reply[0] in STATUSES, reply
+        if reply is not None and reply[1] == "application/json":
+            check_reply(server, sent, reply)
+
+    for_requests(request.config, check)
+    assert not server.fakes["de-en"].batches
