@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test slow-test check bench bench-decoding bench-distillation bench-serving bench-training soak overload test-clients crash-test robustness mutation docs course browser node clean
+.PHONY: quickstart test slow-test check bench bench-decoding bench-distillation bench-serving bench-training soak overload test-clients crash-test robustness fuzz mutation docs course browser node clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -43,6 +43,10 @@ crash-test: .venv/installed
 # Loads 5,000 mutated bundles, translates 20,000 strange texts, and trains 1,000 mutated recipes.
 robustness: .venv/extras
 	$(BIN)/python -m pytest -s tests/robustness --bundles=5000 --strings=20000 --recipes=1000 --case-seed=$$(date +%s)
+
+# Sends 5,000 valid, odd and hostile requests in all protocols to a server.
+fuzz: .venv/extras
+	$(BIN)/python -m pytest -s tests/serving/test_fuzz.py --requests=5000 --case-seed=$$(date +%s)
 
 # Changes the search, the kernels, batches, checkpoints and so on in thousands of ways; the tests must notice. Takes hours.
 mutation: .venv/extras

@@ -45,6 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bundles", type=int, default=60, help="number of mutated bundles")
     parser.addoption("--strings", type=int, default=300, help="number of strange texts")
     parser.addoption("--recipes", type=int, default=40, help="number of mutated recipes")
+    parser.addoption("--requests", type=int, default=150, help="number of requests that test_fuzz sends to a server")
     parser.addoption("--case-seed", type=int, default=1, help="seed of the mutations and the texts")
 
 

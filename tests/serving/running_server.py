@@ -13,10 +13,9 @@ import httpx
 
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.serving.app import build_app
-from dragoman.serving.connections import ServerConfig
 from dragoman.serving.models import ModelTable, ServedModel
 from dragoman.serving.scheduler import Scheduler
-from dragoman.serving.server import StoppableServer
+from dragoman.serving.server import ServerConfig, StoppableServer
 from dragoman.serving.service import Service
 from dragoman.settings.serving import Serving
 from dragoman.text.glossary import Glossary
@@ -73,6 +72,7 @@ class Running:
     service: Service
     fakes: dict[str, FakeTranslator]
     server: StoppableServer
+    config: ServerConfig
     thread: threading.Thread
 
     @property
@@ -107,14 +107,15 @@ class Servers:
         fakes = {pair: FakeTranslator(pair.partition("-")[2]) for pair in pairs}
         models = [ServedModel(pair[:2], fake.target, fake.translate, len) for pair, fake in fakes.items()]
         service = Service(chosen, ModelTable(models), Scheduler(chosen, workers))
-        server = StoppableServer(ServerConfig(build_app(service), chosen, "127.0.0.1", 0), service)
+        config = ServerConfig(build_app(service), chosen, "127.0.0.1", 0)
+        server = StoppableServer(config, service)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
         while not server.started:
             time.sleep(0.005)
             assert thread.is_alive(), "the server could not start"
         host, port = server.servers[0].sockets[0].getsockname()
-        self._running.append(Running(f"http://{host}:{port}", service, fakes, server, thread))
+        self._running.append(Running(f"http://{host}:{port}", service, fakes, server, config, thread))
         return self._running[-1]
 
     def stop(self) -> None:

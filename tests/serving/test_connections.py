@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 from running_server import Running, StartServer
+
+from dragoman.serving.limits import client_address
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -77,11 +80,17 @@ def test_idle_connections_keep_nobody_out_and_leave_nothing_behind(
 
 def ask_health(connection: socket.socket) -> bytes:
     """Send a request, and read the reply; empty if the connection is closed."""
-    reply = b""
     with contextlib.suppress(ConnectionError):
         connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
-        while not reply.endswith(b"}") and (data := connection.recv(65536)):
-            reply += data
+        return read_reply(connection)
+    return b""
+
+
+def read_reply(connection: socket.socket) -> bytes:
+    """A reply in JSON; what has arrived of it if the connection is closed."""
+    reply = b""
+    while not reply.endswith(b"}") and (data := connection.recv(65536)):
+        reply += data
     return reply
 
 
@@ -156,3 +165,76 @@ def test_an_upload_that_continues_while_the_server_stops_is_answered(start_serve
     assert reply.startswith(b"HTTP/1.1 200 OK")
     assert b"en[Hund]" in reply
     assert reply.lower().count(b"connection: close") == 1
+
+
+def connect_from(server: Running, address: str) -> socket.socket:
+    return socket.create_connection(server.address, timeout=10, source_address=(address, 0))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have one address for the machine itself")
+def test_connections_of_one_client_leave_room_for_others(start_server: StartServer) -> None:
+    server = start_server(connections=30, connections_per_client=10)
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(connect_from(server, "127.0.0.2")) for _ in range(10)]
+        assert all(b"200 OK" in ask_health(each) for each in connections)
+        other = stack.enter_context(connect_from(server, "127.0.0.3"))
+        assert b"200 OK" in ask_health(other)
+        for _ in range(5):
+            assert b"200 OK" in ask_health(stack.enter_context(connect_from(server, "127.0.0.2")))
+        assert not any(ask_health(each) for each in connections[:5]), "they are replaced by those of the same client"
+        assert all(b"200 OK" in ask_health(each) for each in [other, *connections[5:]])
+        proxied = [stack.enter_context(connect_from(server, "127.0.0.1")) for _ in range(15)]
+        assert all(b"200 OK" in ask_health(each) for each in proxied), "a proxy on the same machine"
+    is_answered(server)
+    deadline = time.monotonic() + 20
+    while server.config.of_client.keys() - {"127.0.0.1"}:
+        assert time.monotonic() < deadline, "nothing is kept of clients that have left"
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have one address for the machine itself")
+def test_busy_connections_of_a_client_are_not_replaced(start_server: StartServer) -> None:
+    server = start_server(connections_per_client=2)
+    server.fakes["de-en"].gate.clear()
+    body = b"q=Hund&source=de&target=en"
+    head = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: "
+    with contextlib.ExitStack() as stack:
+        busy = [stack.enter_context(connect_from(server, "127.0.0.2")) for _ in range(2)]
+        for each in busy:
+            each.sendall(head + f"{len(body)}\r\n\r\n".encode() + body)
+        while len(server.server.server_state.tasks) < 2:
+            time.sleep(0.005)
+        assert ask_health(stack.enter_context(connect_from(server, "127.0.0.2"))) == b""
+        assert b"200 OK" in ask_health(stack.enter_context(connect_from(server, "127.0.0.3")))
+        server.fakes["de-en"].gate.set()
+        assert all(b"en[Hund]" in read_reply(each) for each in busy)
+
+
+@pytest.mark.parametrize(
+    ("host", "client"),
+    [
+        ("2001:db8:1:2:aaaa::1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::1", "::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("192.0.2.1", "192.0.2.1"),
+        ("testclient", "testclient"),
+        ("", ""),
+    ],
+)
+def test_a_network_of_ipv6_is_one_client(host: str, client: str) -> None:
+    assert client_address(host) == client
+
+
+def test_the_addresses_of_a_network_share_a_limit(start_server: StartServer) -> None:
+    server = start_server(requests_per_minute=3)
+
+    def status(address: str) -> int:
+        fields = {"q": "Hund", "source": "de", "target": "en"}
+        return httpx.post(f"{server.url}/translate", data=fields, headers={"X-Forwarded-For": address}).status_code
+
+    assert [status(f"2001:db8::{number}") for number in range(5)] == [200] * 3 + [429] * 2
+    assert [status(f"2001:db8:0:{number}::1") for number in range(1, 5)] == [200] * 4
+    assert [status(f"192.0.2.{number}") for number in range(5)] == [200] * 5

@@ -10,7 +10,7 @@ from running_server import Running, StartServer
 
 from conftest import Command
 from dragoman.corpus.corpus import read_corpus
-from dragoman.serving.corrections import CORRECTIONS_FILE, CorrectionStore
+from dragoman.serving.storage import CORRECTIONS_FILE, CorrectionStore
 
 TEXT = {"q": "Ein Hund läuft.", "source": "de", "target": "en"}
 

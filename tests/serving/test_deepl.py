@@ -83,7 +83,7 @@ def test_documents_are_translated_while_the_client_asks_for_their_state(server: 
 
 
 def test_documents_are_kept_from_the_end_of_their_translation(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.serving.deepl_documents.LIFETIME", 1.0)
+    monkeypatch.setattr("dragoman.serving.deepl.LIFETIME", 1.0)
     fake = server.fakes["de-en"]
     fake.gate.clear()
     data = {"source_lang": "DE", "target_lang": "EN"}

@@ -250,3 +250,35 @@ def test_a_file_whose_request_is_cancelled_while_it_is_written_is_deleted(monkey
     assert downloads.files() == []
     downloads.require_room("client", 10**6)
     downloads.close()
+
+
+def test_the_content_of_all_files_in_work_is_limited(start_server: StartServer) -> None:
+    running = start_server(documents_bytes=3000)
+    fake = running.fakes["de-en"]
+    fake.gate.clear()
+    large = archive({**EPUB, "b.xhtml": "x" * 3000})
+    assert len(large) < 2000
+    first = send_to_deepl(running, "a.epub", large, source_lang="DE")
+    assert first.status_code == 200, "a single file may be larger"
+    for name, data in (("brief.txt", GERMAN.encode()), ("b.epub", large)):
+        assert send_to_deepl(running, name, data, source_lang="DE").status_code == 503
+    fake.gate.set()
+    assert wait_for_state(running, first)[2]["status"] == "done"
+    small = GERMAN.encode() * 10
+    fake.gate.clear()
+    replies = [send_to_deepl(running, data=small, source_lang="DE") for _ in range(6)]
+    statuses = [reply.status_code for reply in replies]
+    assert statuses == [200] * (3000 // len(small)) + [503] * (6 - 3000 // len(small))
+    fake.gate.set()
+    assert all(wait_for_state(running, reply)[2]["status"] == "done" for reply in replies if reply.status_code == 200)
+
+
+def test_one_client_cannot_fill_the_list_of_documents(
+    start_server: StartServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.serving.deepl._MOST_DOCUMENTS", 8)
+    running = start_server()
+    replies = [send_to_deepl(running, "a.exe", b"MZ", source_lang="DE") for _ in range(3)]
+    assert [reply.status_code for reply in replies] == [200, 200, 429]
+    key = running.service.keys.add("alice")
+    assert send_to_deepl(running, "a.exe", b"MZ", source_lang="DE", auth_key=key).status_code == 200

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import deepl
@@ -13,8 +15,8 @@ import pytest
 from running_server import Running, StartServer
 
 from dragoman.serving.errors import RequestError
-from dragoman.serving.glossaries import GlossaryStore
 from dragoman.serving.models import ModelOptions, load_models
+from dragoman.serving.storage import GlossaryStore
 from dragoman.text import word_forms
 from dragoman.text.glossary import Glossary
 from dragoman.text.term_matcher import CheckedTerm, contains_term
@@ -131,10 +133,42 @@ def test_keys_see_only_their_own_glossaries(start_server: StartServer) -> None:
     logging.getLogger("deepl").handlers.clear()
 
 
+def test_one_client_cannot_use_all_glossaries(start_server: StartServer) -> None:
+    """Also if the server requires no keys, so that a client may have any number of them."""
+    server = start_server(glossaries=5, glossaries_per_client=2)
+
+    def create(key: str, address: str = "192.0.2.1") -> int:
+        headers = {"Authorization": f"DeepL-Auth-Key {key}", "X-Forwarded-For": address}
+        languages = {"source_lang": "de", "target_lang": "en", "entries_format": "tsv", "entries": "Hund\thound"}
+        reply = httpx.post(f"{server.url}/v2/glossaries", json={"name": "n", **languages}, headers=headers)
+        assert reply.status_code == 201 or "too many glossaries" in reply.json()["message"]
+        return reply.status_code
+
+    assert [create("a"), create("b"), create("c"), create("a")] == [201, 201, 400, 400]
+    assert [create("d", "2001:db8::1"), create("e", "2001:db8::2"), create("f", "2001:db8::3")] == [201, 201, 400]
+    key = server.service.keys.add("alice")
+    assert [create(key), create(key)] == [201, 400], "the limit of all clients"
+
+
+def test_files_of_older_versions_count(tmp_path: Path) -> None:
+    path, glossary = tmp_path / "glossaries.sqlite3", Glossary.parse(["Hund\thound"])
+    with closing(sqlite3.connect(path)) as database, database:
+        columns = (
+            "number TEXT PRIMARY KEY, owner TEXT, name TEXT, source TEXT, target TEXT, created TEXT, terms INTEGER"
+        )
+        database.execute(f"CREATE TABLE glossaries ({columns}, lines TEXT)")
+        database.execute("INSERT INTO glossaries VALUES ('n', 'alice', 'old', 'de', 'en', '', 1, 'Hund	dog')")
+    store = GlossaryStore(path, 10, 2)
+    store.add("alice", "address", "new", ("de", "en"), glossary)
+    assert [each.name for each in store.all("alice")] == ["old", "new"]
+    with pytest.raises(RequestError, match="too many"):
+        store.add("alice", "another address", "new", ("de", "en"), glossary)
+
+
 def test_glossaries_survive_a_restart_and_damage_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path, glossary = tmp_path / "state" / "glossaries.sqlite3", Glossary.parse(["Hund\thound"])
-    made = GlossaryStore(path, 10).add("alice", "animals", ("de", "en"), glossary)
-    again = GlossaryStore(path, 10)
+    made = GlossaryStore(path, 10, 10).add("alice", "address", "animals", ("de", "en"), glossary)
+    again = GlossaryStore(path, 10, 10)
     assert again.all("alice") == [made]
     assert again.find("alice", made.number).glossary().terms == glossary.terms
     assert path.stat().st_mode & 0o077 == 0

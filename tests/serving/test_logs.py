@@ -16,7 +16,7 @@ import httpx
 import pytest
 from running_server import Running
 
-from dragoman.serving.logs import JsonFormatter, configure_logging
+from dragoman.serving.monitoring import JsonFormatter, configure_logging
 
 SECRET_TEXT, SECRET_KEY = "Geheimnis FAIL", "sehr-geheim"
 

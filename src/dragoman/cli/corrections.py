@@ -16,7 +16,7 @@ from dragoman.cli.text_references import parse_languages
 from dragoman.errors import UserError, escape_controls
 
 if TYPE_CHECKING:
-    from dragoman.serving.corrections import CorrectionStore
+    from dragoman.serving.storage import CorrectionStore
 
 Numbers = Annotated[list[int], typer.Argument(metavar="NUMBER...", help="Numbers that `data list-corrections` prints.")]
 
@@ -80,9 +80,9 @@ def _one_line(text: str) -> str:
 @contextmanager
 def _open_store(config: Path | None, overrides: Sequence[str] | None) -> Iterator[CorrectionStore]:
     from dragoman.serving.config import load_serving
-    from dragoman.serving.corrections import CORRECTIONS_FILE, CorrectionStore
     from dragoman.serving.errors import RequestError
     from dragoman.serving.keys import state_directory
+    from dragoman.serving.storage import CORRECTIONS_FILE, CorrectionStore
 
     settings = load_serving(config, overrides or [])
     path = state_directory(settings) / CORRECTIONS_FILE

@@ -11,11 +11,14 @@ from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import service_of
 from dragoman.serving.texts import TEXT_FORMATS
 
+_FORMATS = {"text": "text", "txt": "text", "html": "html"}
+"""The names of `TEXT_FORMATS` in this API."""
+
 
 async def translate_apertium(request: Request) -> JSONResponse:
     """GET /translate, and GET or POST /json/translate, with `langpair`."""
     service, parameters = service_of(request), await read_parameters(request)
-    if request.method == "GET" and parameters["langpair"] is None:
+    if request.scope["path"] == "/translate" and not is_apertium(request):
         raise HTTPException(405, headers={"Allow": "POST"})
     client = service.admit(request, parameters.text("key"))
     source, separator, target = parameters.text("langpair").partition("|")
@@ -23,7 +26,10 @@ async def translate_apertium(request: Request) -> JSONResponse:
         raise RequestError(400, "langpair must be two languages, such as en|es")
     if parameters["q"] is None:
         raise RequestError(400, "Missing argument q")
-    open_text = TEXT_FORMATS["html" if parameters.text("format") == "html" else "text"]
+    text_format = parameters.text("format") or "text"
+    if text_format not in _FORMATS:
+        raise RequestError(400, f"format {text_format} is not supported; choose one of {', '.join(_FORMATS)}")
+    open_text = TEXT_FORMATS[_FORMATS[text_format]]
     texts = [parameters.text("q")]
     service.require_size(texts)
     route = service.route(source, target)
@@ -32,6 +38,11 @@ async def translate_apertium(request: Request) -> JSONResponse:
     if len(route) > 1:
         data["pivot"] = route[0].target
     return JSONResponse({"responseData": data, "responseDetails": None, "responseStatus": 200})
+
+
+def is_apertium(request: Request) -> bool:
+    """Whether a request to /translate is one of Apertium, not of LibreTranslate."""
+    return request.method in ("GET", "HEAD") and "langpair" in request.query_params
 
 
 async def list_pairs(request: Request) -> JSONResponse:

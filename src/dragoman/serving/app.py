@@ -1,9 +1,10 @@
-"""The application: which path is answered by what."""
+"""The application: which path is answered by what, errors in the form of each protocol, and health."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from http.client import responses
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,31 +14,59 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from dragoman.serving.apertium import list_pairs, translate_apertium
+from dragoman.serving.apertium import is_apertium, list_pairs, translate_apertium
 from dragoman.serving.deepl import (
-    list_languages_deepl,
-    show_usage,
-    translate_deepl,
-)
-from dragoman.serving.deepl_documents import document_state, download_document, upload_document
-from dragoman.serving.deepl_glossaries import (
     create_glossary,
     delete_glossary,
+    document_state,
+    download_document,
     list_entries,
     list_glossaries,
     list_glossary_pairs,
+    list_languages_deepl,
     show_glossary,
+    show_usage,
+    translate_deepl,
+    upload_document,
 )
 from dragoman.serving.errors import RequestError
-from dragoman.serving.libretranslate import detect_language, frontend_settings, list_languages, translate_libretranslate
-from dragoman.serving.libretranslate_files import download_file, suggest_translation, translate_file
+from dragoman.serving.libretranslate import (
+    detect_language,
+    download_file,
+    frontend_settings,
+    list_languages,
+    redirect_to_specification,
+    show_specification,
+    suggest_translation,
+    translate_file,
+    translate_libretranslate,
+)
 from dragoman.serving.limits import LimitBodies
-from dragoman.serving.logs import ObserveRequests
-from dragoman.serving.operations import health, health_live, health_ready, show_metrics
+from dragoman.serving.monitoring import ObserveRequests
 from dragoman.serving.page.files import show_page
 from dragoman.serving.page.requests import inspect_sentence, replace_word, translate_words
-from dragoman.serving.service import Service
-from dragoman.serving.specification import redirect_to_specification, show_specification
+from dragoman.serving.service import Service, service_of
+
+
+async def health(request: Request) -> Response:
+    """GET /health, exactly as LibreTranslate answers it, and GET /health/live: the process answers."""
+    return JSONResponse({"status": "ok"})
+
+
+async def health_ready(request: Request) -> Response:
+    """GET /health/ready: models are loaded, and the server is not being stopped.
+
+    It opens its port only when models are loaded, and answers with the earlier ones while it loads them again.
+    """
+    if service_of(request).is_stopping:
+        raise RequestError(503, "The server is being stopped.", 1)
+    return JSONResponse({"status": "ok"})
+
+
+async def show_metrics(request: Request) -> Response:
+    """GET /metrics, for Prometheus."""
+    return Response(service_of(request).metrics.text(), media_type="text/plain; version=0.0.4")
+
 
 _GET_OR_POST = ["GET", "POST"]
 ROUTES: Sequence[BaseRoute] = (
@@ -72,10 +101,13 @@ ROUTES: Sequence[BaseRoute] = (
     Route("/spec", show_specification),
     Route("/docs", redirect_to_specification),
     Route("/health", health),
-    Route("/health/live", health_live),
+    Route("/health/live", health),
     Route("/health/ready", health_ready),
     Route("/metrics", show_metrics),
 )
+APERTIUM_PATHS = ("/json/translate", "/listPairs")
+"""Paths of Apertium alone; GET /translate is also one of LibreTranslate, which refuses it."""
+
 UPLOADS = ("/translate_file", "/v2/document")
 """Paths to which files are sent."""
 
@@ -116,12 +148,12 @@ def build_app(service: Service, on_start: Callable[[], None] = lambda: None) -> 
 
 async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestError)
-    return JSONResponse(_body(request, error.message), error.status, error.headers)
+    return JSONResponse(_body(request, error.status, error.message), error.status, error.headers)
 
 
 async def _refuse_by_route(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse(_body(request, error.detail), error.status_code, error.headers)
+    return JSONResponse(_body(request, error.status_code, error.detail), error.status_code, error.headers)
 
 
 async def _leave(request: Request, error: Exception) -> Response:
@@ -130,9 +162,14 @@ async def _leave(request: Request, error: Exception) -> Response:
 
 
 async def _fail(request: Request, error: Exception) -> Response:
-    return JSONResponse(_body(request, "Internal server error"), 500)
+    return JSONResponse(_body(request, 500, "Internal server error"), 500)
 
 
-def _body(request: Request, message: str) -> dict[str, object]:
+def _body(request: Request, status: int, message: str) -> dict[str, object]:
     """An error in the form of the protocol."""
-    return {"message": message} if request.url.path.startswith("/v2/") else {"error": message}
+    path = request.scope["path"]
+    if path.startswith("/v2/"):
+        return {"message": message}
+    if path in APERTIUM_PATHS or (path == "/translate" and is_apertium(request)):
+        return {"status": "error", "code": status, "message": responses.get(status, ""), "explanation": message}
+    return {"error": message}

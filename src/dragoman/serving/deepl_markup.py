@@ -28,7 +28,7 @@ def read_markup(parameters: Parameters) -> OpenText:
     """What splits the texts of a request in HTML or XML.
 
     Raises:
-        RequestError: A tag of HTML is named that cannot be kept in a sentence.
+        RequestError: A tag of HTML is named that cannot be kept in a sentence, or a value is unknown.
     """
     is_xml = parameters.text("tag_handling") == "xml"
     ignored, splitting, joining = (
@@ -40,7 +40,10 @@ def read_markup(parameters: Parameters) -> OpenText:
         for name in ("ignore_tags", "splitting_tags", "non_splitting_tags")
     )
     if is_xml:
-        has_outline = str(parameters["outline_detection"]).lower() not in ("0", "false")
+        outline = str(parameters["outline_detection"]).lower()
+        if outline not in ("none", "0", "1", "false", "true"):
+            raise RequestError(400, "Value for 'outline_detection' not supported; it must be 0 or 1")
+        has_outline = outline not in ("0", "false")
         return _XmlTags(ignored, splitting, joining, has_outline).open
     if kept := sorted(name for name in joining if HTML.find(name).ends):
         raise RequestError(400, f"Parameter 'non_splitting_tags': {kept[0]} always splits sentences.")

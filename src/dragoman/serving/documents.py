@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import sys
+import zipfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from threading import Semaphore
+from threading import Lock
 from typing import Any, TypeVar
 
-from dragoman.corpus.pair import Languages
+from dragoman.corpus.archive import read_archive
 from dragoman.documents.formats import open_document
-from dragoman.documents.segment import SegmentedDocument, with_glossary
-from dragoman.documents.sentences import WholeLines
+from dragoman.documents.segment import with_glossary
 from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import Priority
@@ -36,27 +39,45 @@ class Upload:
     name: str
     data: bytes
 
+    def content_size(self) -> int:
+        """The bytes of its content: of an archive, those of all files in it, unless it is refused when it is opened."""
+        content = 0
+        if zipfile.is_zipfile(io.BytesIO(self.data)):
+            with suppress(UserError), read_archive(io.BytesIO(self.data), self.name, sys.maxsize) as archive:
+                content = sum(entry.file_size for entry in archive.infolist())
+        return max(len(self.data), content)
+
 
 class DocumentSlots:
     """The places for files that are translated at once; each has a thread.
 
     Args:
         most: The number of places.
+        most_bytes: Maximum size of the content of all files together; a single file may be larger.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, most_bytes: int) -> None:
         self._threads = ThreadPoolExecutor(most, "dragoman-document")
-        self._free = Semaphore(most)
+        self._most, self._most_bytes = most, most_bytes
+        self._sizes: list[int] = []  # of the files that have places
+        self._lock = Lock()
 
-    def take(self) -> DocumentSlot:
-        """Take a place.
+    def take(self, size: int) -> DocumentSlot:
+        """Take a place for a file whose content has so many bytes.
 
         Raises:
             RequestError: There is none.
         """
-        if not self._free.acquire(blocking=False):
-            raise RequestError(503, "The server translates too many files; try again later.", 10)
-        return DocumentSlot(self._threads, self._free.release)
+        with self._lock:
+            is_too_large = bool(self._sizes) and sum(self._sizes) + size > self._most_bytes
+            if is_too_large or len(self._sizes) == self._most:
+                raise RequestError(503, "The server translates too many files; try again later.", 10)
+            self._sizes.append(size)
+        return DocumentSlot(self._threads, lambda: self._give_back(size))
+
+    def _give_back(self, size: int) -> None:
+        with self._lock:
+            self._sizes.remove(size)
 
     def close(self) -> None:
         """End the threads as soon as their work is done."""
@@ -89,17 +110,6 @@ class DocumentSlot:
         self._running.add_done_callback(lambda _: self._free())
 
 
-async def open_upload(
-    slot: DocumentSlot, file: Upload, languages: Languages, whole_lines: WholeLines = False
-) -> SegmentedDocument[bytes]:
-    """Open a file, and find its segments.
-
-    Raises:
-        RequestError: It cannot be read.
-    """
-    return await slot.run(open_document, file.data, file.name, languages, (), whole_lines)
-
-
 async def translate_document(
     scheduler: Scheduler,
     slot: DocumentSlot,
@@ -116,7 +126,7 @@ async def translate_document(
     data = file.data
     for model in route:
         languages = model.source, model.target
-        document = await open_upload(slot, Upload(file.name, data), languages, model.whole_lines)
+        document = await slot.run(open_document, data, file.name, languages, (), model.whole_lines)
         segments, found = with_glossary(document.segments, glossary), []
         for begin in range(0, len(segments), _CHUNK):
             chunk = segments[begin : begin + _CHUNK]
@@ -130,12 +140,14 @@ class UploadedDocument:
     """A document of DeepL's protocol, from its upload to its download.
 
     Args:
+        client: Whose document it is.
         key: What its client must know.
         token: The name of the download, when the document is translated.
         message: Why it could not be translated.
         fetched: Whether the client has the translation.
     """
 
+    client: str
     key: str
     token: str = ""
     message: str = ""

@@ -20,7 +20,7 @@ _LOG = logging.getLogger(__name__)
 LIFETIME = 30 * 60  # seconds
 _PREFIX = "dragoman-files-"
 _LOCK = ".lock"
-_SHARE = 4  # the part of the whole that one client may use, as a divisor
+SHARE = 4  # the part of the whole that one client may use, as a divisor
 _SMALLEST = 65_536  # bytes that a file counts at least
 _LONGEST_NAME = 100  # characters
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -68,7 +68,7 @@ class Downloads:
         """
         sizes = [(each.client == client, each.size) for each in self._files.values()]
         own = sum(stored for is_own, stored in sizes if is_own)
-        if own and own + size > self._most_bytes // _SHARE:
+        if own and own + size > self._most_bytes // SHARE:
             raise RequestError(429, "Slowdown: too many of your files are stored; try again later.", 60)
         if sizes and sum(stored for _, stored in sizes) + size > self._most_bytes:
             raise RequestError(503, "The server stores too many files; try again later.", 60)

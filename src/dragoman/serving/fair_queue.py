@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import count
 from operator import itemgetter
 from typing import Any
 
@@ -16,8 +15,6 @@ from dragoman.documents.segment import Segment, TranslateSegments
 
 _USUAL_TOKENS = 125
 """Sentences are seldom longer."""
-
-_NUMBERS = count(1)
 
 
 class Priority(Enum):
@@ -40,7 +37,6 @@ class Job:
         taken: Whether a worker has it.
         client: In whose share it is translated.
         begin: When it was expected to begin, when it was added to the queue (see `FairQueue`).
-        number: Of its place in a queue; a job that changes its place gets another one.
     """
 
     translate: TranslateSegments
@@ -51,7 +47,6 @@ class Job:
     taken: bool = False
     client: str = ""
     begin: float = 0.0
-    number: int = 0
 
 
 class FairQueue:
@@ -61,10 +56,13 @@ class FairQueue:
     client gets more than its share. A job that is longer than sentences usually are begins so much later, so that
     it does not delay those of others. Times are in tokens that each client has been served (Demers, Keshav and
     Shenker 1989, "Analysis and Simulation of a Fair Queueing Algorithm").
+
+    Deficit round robin needs less arithmetic, but its turns are longer than a sentence: while 32 clients wait for long
+    lists, the sentence of another one waited for 3,700 tokens instead of 380.
     """
 
     def __init__(self) -> None:
-        self._clients: dict[str, deque[tuple[int, Job]]] = {}  # with places that jobs have left
+        self._clients: dict[str, dict[Job, None]] = {}  # the waiting jobs of each, in order
         self._waiting: Counter[str] = Counter()  # tokens of each client that has any
         self._clock = 0.0
         self._begins: dict[str, float] = {}  # when the next job of a client begins: if it waits, or later than now
@@ -79,10 +77,10 @@ class FairQueue:
 
     def add(self, client: str, job: Job) -> None:
         """Add a job at the end of a client's jobs."""
-        job.client, job.begin, job.number = client, self.next_begin(client), next(_NUMBERS)
+        job.client, job.begin = client, self.next_begin(client)
         if client not in self._waiting:
             self._begins[client] = job.begin
-        self._clients.setdefault(client, deque()).append((job.number, job))
+        self._clients.setdefault(client, {})[job] = None
         self.tokens += job.tokens
         self._waiting[client] += job.tokens
 
@@ -92,6 +90,7 @@ class FairQueue:
         self._forget_begins()
 
     def _remove(self, job: Job) -> None:
+        del self._clients[job.client][job]
         self.tokens -= job.tokens
         self._waiting[job.client] -= job.tokens
         if not self._waiting[job.client]:
@@ -143,42 +142,24 @@ class FairQueue:
 
     def _next_size(self, client: str) -> int:
         """The tokens of the next job of a client that waits."""
-        places = self._clients[client]
-        while not _waits(places[0]):
-            places.popleft()
-        return places[0][1].tokens
+        return next(iter(self._clients[client])).tokens
 
     def _candidates(self, tokens: int) -> list[Job]:
         """The first jobs that wait, until they have so many tokens."""
         candidates: list[Job] = []
-        for _, job in heapq.merge(*map(self._in_order, self._first_clients(tokens)), key=itemgetter(0)):
+        for _, job in heapq.merge(*map(self._in_order, self._waiting), key=itemgetter(0)):
             candidates.append(job)
             tokens -= job.tokens
             if tokens <= 0:
                 break
         return candidates
 
-    def _first_clients(self, tokens: int) -> Iterator[str]:
-        """The clients whose next jobs are the first ones, until these have so many tokens: no other job is earlier."""
-        sizes = {client: self._next_size(client) for client in self._waiting}
-        for client in sorted(sizes, key=lambda client: self._begins[client] + _excess(sizes[client])):
-            yield client
-            tokens -= sizes[client]
-            if tokens <= 0:
-                break
-
     def _in_order(self, client: str) -> Iterator[tuple[float, Job]]:
         """The waiting jobs of a client, with the times that order them."""
         begin = self._begins[client]
-        for _, job in filter(_waits, self._clients[client]):
+        for job in self._clients[client]:
             yield begin + _excess(job.tokens), job
             begin += job.tokens
-
-
-def _waits(place: tuple[int, Job]) -> bool:
-    """Whether a job waits at one of its places."""
-    number, job = place
-    return not job.taken and job.number == number
 
 
 def _excess(tokens: int) -> int:

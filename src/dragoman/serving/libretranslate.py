@@ -1,7 +1,8 @@
-"""LibreTranslate's API: texts and languages."""
+"""LibreTranslate's API: texts, languages, files, corrections, and its specification."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import defaultdict
 from dataclasses import asdict
@@ -9,19 +10,41 @@ from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 
 from dragoman.documents.formats import DOCUMENT_FORMATS
 from dragoman.languages.codes import language_name
-from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
+from dragoman.serving.limits import while_connected
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, is_text, read_parameters
-from dragoman.serving.service import Service, service_of
+from dragoman.serving.service import service_of
 from dragoman.serving.texts import TEXT_FORMATS, TranslatedText, read_words
+from dragoman.serving.uploads import FileRequest, take_slot, translate_upload
+from dragoman.system.version import __version__
 from dragoman.text.match import NO_MATCH
+from dragoman.text.normalization import find_control
 
 AUTO = "auto"
+
+_OPERATIONS = (
+    ("/translate", "post", "Translate texts", ("q", "source", "target"), ("format", "alternatives", "api_key")),
+    ("/detect", "post", "Detect the language of a text", ("q",), ("api_key",)),
+    ("/languages", "get", "List the languages that are served", (), ()),
+    ("/frontend/settings", "get", "Show limits and defaults", (), ()),
+    ("/translate_file", "post", "Translate a file", ("file", "source", "target"), ("api_key",)),
+    ("/suggest", "post", "Suggest a translation", ("q", "s", "source", "target"), ("api_key",)),
+    ("/health", "get", "Show whether the server works", (), ()),
+)
+"""Path, method, summary, required and optional parameters."""
+
+_STATUSES = {
+    "200": "The reply",
+    "400": "Invalid request",
+    "403": "Wrong key",
+    "429": "Too many requests",
+    "503": "Busy",
+}
 
 
 async def translate_libretranslate(request: Request) -> JSONResponse:
@@ -35,8 +58,8 @@ async def translate_libretranslate(request: Request) -> JSONResponse:
         raise RequestError(400, f"{text_format} format is not supported")
     alternatives = _read_alternatives(parameters["alternatives"], service.settings.alternatives)
     service.require_size(texts)
-    detected = await _source_languages(service, source, texts, text_format)
-    routes = [_route(service, source, target, each) for each in detected]
+    given = "" if source.lower() == AUTO else source
+    routes, detected = await service.find_routes(given, target, texts, text_format)
     translated = await service.translate(request, routes, texts, TEXT_FORMATS[text_format], client)
     shown = alternatives if text_format == "text" else 0
     return JSONResponse(shape.reply(_describe(translated, detected, routes, shown)))
@@ -62,14 +85,15 @@ async def detect_language(request: Request) -> JSONResponse:
 
 
 async def list_languages(request: Request) -> JSONResponse:
-    """GET /languages: also those that are only targets, because some clients read all codes from this list."""
+    """GET /languages: also those that are only targets, because some clients read all codes from this list.
+
+    Their list of targets is empty. No client needs a language as its own target: Mastodon removes it, Weblate reads the
+    codes only.
+    """
     service = service_of(request)
     models = service.models
     return JSONResponse(
-        [
-            {"code": code, "name": language_name(code), "targets": models.targets(code) or [code]}
-            for code in models.languages
-        ]
+        [{"code": code, "name": language_name(code), "targets": models.targets(code)} for code in models.languages]
     )
 
 
@@ -92,6 +116,75 @@ async def frontend_settings(request: Request) -> JSONResponse:
             },
         }
     )
+
+
+async def translate_file(request: Request) -> JSONResponse:
+    """POST /translate_file."""
+    service, parameters = service_of(request), await read_parameters(request)
+    client = service.admit(request, parameters.text("api_key"))
+    file = parameters.file("file")
+    if file is None:
+        raise RequestError(400, "Invalid request: empty file")
+    source, target = (require_parameter(parameters, name) for name in ("source", "target"))
+    asked = FileRequest(file, "" if source.lower() == AUTO else source, target, client)
+    work = translate_upload(service, await take_slot(service, asked), asked)
+    token = await while_connected(request, work, service.settings.document_seconds)
+    base = (service.settings.public_url or str(request.base_url)).rstrip("/")
+    return JSONResponse({"translatedFileUrl": base + request.app.url_path_for("download_file", token=token)})
+
+
+async def download_file(request: Request) -> Response:
+    """GET /download_file/NAME."""
+    download = service_of(request).downloads.get(request.path_params["token"])
+    return FileResponse(download.path, filename=download.name)
+
+
+async def suggest_translation(request: Request) -> JSONResponse:
+    """POST /suggest."""
+    service, parameters = service_of(request), await read_parameters(request)
+    service.admit(request, parameters.text("api_key"))
+    if not service.settings.corrections:
+        raise RequestError(403, "Suggestions are disabled on this server.")
+    text, translation, source, target = (require_parameter(parameters, name) for name in ("q", "s", "source", "target"))
+    service.require_size([text, translation])
+    for name, value in (("q", text), ("s", translation)):
+        if not value.strip():
+            raise RequestError(400, f"Invalid request: {name} is blank")
+        if find_control(value) is not None:
+            raise RequestError(400, f"Invalid request: {name} contains a control character")
+    languages = service.language(source), service.language(target)
+    await asyncio.to_thread(service.corrections.add, languages, text, translation)
+    return JSONResponse({"success": True})
+
+
+async def show_specification(request: Request) -> JSONResponse:
+    """The specification of all operations."""
+    paths = {
+        path: {method: _describe_operation(summary, required, optional)}
+        for path, method, summary, required, optional in _OPERATIONS
+    }
+    info = {"title": "dragoman", "version": __version__}
+    return JSONResponse({"swagger": "2.0", "info": info, "basePath": "/", "paths": paths})
+
+
+async def redirect_to_specification(request: Request) -> Response:
+    """GET /docs."""
+    return RedirectResponse("spec")
+
+
+def _describe_operation(summary: str, required: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
+    parameters = [
+        {
+            "name": name,
+            "in": "formData",
+            "type": {"file": "file", "alternatives": "integer"}.get(name, "string"),
+            "required": name in required,
+        }
+        for name in (*required, *optional)
+    ]
+    responses = {status: {"description": meaning} for status, meaning in _STATUSES.items()}
+    consumes = "multipart/form-data" if "file" in required else "application/x-www-form-urlencoded"
+    return {"summary": summary, "consumes": [consumes], "parameters": parameters, "responses": responses}
 
 
 class _ReplyShape:
@@ -155,23 +248,6 @@ def _read_alternatives(value: Any, limit: int) -> int:
     if number > limit:
         raise RequestError(400, f"Invalid request: alternatives parameter must be <= {limit}")
     return number
-
-
-async def _source_languages(
-    service: Service, source: str, texts: list[str], text_format: str
-) -> list[tuple[str, float]]:
-    """The source language of each text with the confidence: the given one, or the detected one."""
-    if source.lower() != AUTO:
-        return [(service.language(source), 1.0)] * len(texts)
-    return await service.detect_each(texts, text_format)
-
-
-def _route(service: Service, source: str, target: str, detected: tuple[str, float]) -> Route:
-    """The models for a text; none if its language is unknown, so that it is returned unchanged."""
-    if detected[0] == UNKNOWN:
-        service.language(target)
-        return ()
-    return service.route(detected[0] if source.lower() == AUTO else source, target)
 
 
 def _describe(

@@ -7,6 +7,7 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Any, TypeVar
 
 from starlette.datastructures import Headers
@@ -17,8 +18,24 @@ from dragoman.serving.errors import RequestError
 from dragoman.settings.serving import Serving
 
 Result = TypeVar("Result")
+MULTIPART = "multipart/form-data"
+"""The type of a form with files."""
 _FORM_BYTES = 100_000  # of an upload, around the file
+_NETWORK_BITS = 64  # of an address in IPv6; a user has all addresses of the network
 _CLIENTS = 100_000  # remembered; older ones begin again
+
+
+def client_address(host: str) -> str:
+    """The address by which a client is counted: in IPv6 its network, because each user has millions of addresses."""
+    try:
+        address = ip_address(host)
+    except ValueError:  # a proxy may state a name
+        return host
+    if not isinstance(address, IPv6Address):
+        return host
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(IPv6Network((int(address), _NETWORK_BITS), strict=False))
 
 
 class RateLimiter:
@@ -73,10 +90,12 @@ class LimitBodies:
             await self._app(scope, receive, send)
             return
         settings = self._settings
-        limit = settings.file_bytes + _FORM_BYTES if scope["path"] in self._uploads else settings.body_bytes
+        headers = Headers(scope=scope)
+        is_upload = scope["path"] in self._uploads and headers.get("content-type", "").lower().startswith(MULTIPART)
+        limit = settings.file_bytes + _FORM_BYTES if is_upload else settings.body_bytes
         too_large = f"Invalid request: the body is larger than {limit} bytes"
         deadline = asyncio.get_running_loop().time() + settings.read_seconds
-        announced = Headers(scope=scope).get("content-length", "")
+        announced = headers.get("content-length", "")
         length, complete = 0, False
 
         async def receive_within_limits() -> Message:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterable
 from typing import Any
 from urllib.parse import parse_qsl
 
 from python_multipart.multipart import parse_options_header
-from starlette.datastructures import UploadFile
+from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
+from dragoman.errors import shortened
 from dragoman.serving.documents import Upload
 from dragoman.serving.errors import RequestError
+from dragoman.serving.limits import MULTIPART
 from dragoman.serving.service import KEY_PARAMETERS, Service, service_of, stated_key
 
 MAX_FIELDS = 10_000
 MAX_BYTES = 2**40
 """Of a part of a form; `LimitBodies` limits the whole."""
 
-_CHARSETS = (b"utf-8", b"utf8", b"latin-1", b"iso-8859-1")
+_SPOOLED = 65_536  # bytes of a file that stay in memory while it arrives
+_CHARSETS = ("utf-8", "utf8", "latin-1", "iso-8859-1")
 _INVALID_JSON = "Invalid JSON format"
 
 
@@ -98,7 +102,7 @@ async def read_parameters(request: Request) -> Parameters:
     query = _parse_form(request.scope["query_string"], "Invalid query")
     if kind.endswith("/json") or kind.endswith("+json"):
         return Parameters(_parse_json(await request.body()), query)
-    if kind == "multipart/form-data":
+    if kind == MULTIPART:
         return Parameters(await _read_multipart(request, service), query)
     return Parameters(_parse_form(await request.body()), query)
 
@@ -106,8 +110,13 @@ async def read_parameters(request: Request) -> Parameters:
 async def _read_multipart(request: Request, service: Service) -> list[tuple[str, Any]]:
     """The fields of a form. If the server requires a key, large files are read only after it."""
     _, options = parse_options_header(request.headers["content-type"])
-    if options.get(b"charset", b"utf-8").lower() not in _CHARSETS:
+    charset = options.get(b"charset", b"utf-8").decode("latin-1").lower()
+    if charset not in _CHARSETS:
         raise RequestError(400, "Invalid form data: the charset must be UTF-8")
+    if not (boundary := options.get(b"boundary", b"").decode("latin-1")):
+        raise RequestError(400, "Invalid form data: the boundary is missing")
+    # The parser would read text that is not in the charset as Latin-1, which represents all bytes.
+    headers = Headers({"content-type": f'{MULTIPART}; charset=latin-1; boundary="{boundary}"'})
 
     async def read_chunks() -> AsyncGenerator[bytes, None]:
         length = 0
@@ -118,22 +127,31 @@ async def _read_multipart(request: Request, service: Service) -> list[tuple[str,
                 fields = [value for name, value in parser.items if name in KEY_PARAMETERS and isinstance(value, str)]
                 service.require_key(stated_key(request) or next(iter(fields), ""))
 
-    parser = MultiPartParser(request.headers, read_chunks(), max_fields=MAX_FIELDS, max_part_size=MAX_BYTES)
+    parser = MultiPartParser(headers, read_chunks(), max_fields=MAX_FIELDS, max_part_size=MAX_BYTES)
+    parser.spool_max_size = _SPOOLED
     try:
         form = await parser.parse()
     except MultiPartException as error:
         raise RequestError(400, error.message) from None
     try:
-        return [(name, await _content(value)) for name, value in form.multi_items()]
+        return [(_decode(name, charset), await _content(value, charset)) for name, value in form.multi_items()]
     finally:
         await form.close()
 
 
-async def _content(value: str | UploadFile) -> str | Upload | None:
+async def _content(value: str | UploadFile, charset: str) -> str | Upload | None:
     if isinstance(value, str):
-        return value
-    name = (value.filename or "").strip()
+        return _decode(value, charset)
+    name = _decode(value.filename or "", charset).strip()
     return Upload(name, await value.read()) if name else None
+
+
+def _decode(text: str, charset: str) -> str:
+    """A part of a form that was read as Latin-1."""
+    try:
+        return text.encode("latin-1").decode(charset)
+    except UnicodeDecodeError:
+        raise RequestError(400, f"Invalid form data: it is not in {charset.upper()}") from None
 
 
 def _parse_form(body: bytes, error: str = "Invalid form data") -> Iterable[tuple[str, Any]]:
@@ -148,13 +166,23 @@ def _parse_json(body: bytes) -> Iterable[tuple[str, Any]]:
     if not body.strip():
         return ()
     try:
-        document = json.loads(body)
+        document = json.loads(body, object_pairs_hook=_read_object)
         has_text = is_text(document)
     except (ValueError, RecursionError):
         raise RequestError(400, _INVALID_JSON) from None
     if not (isinstance(document, dict) and has_text):
         raise RequestError(400, _INVALID_JSON)
     return document.items()
+
+
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in JSON; if a name is repeated, all but one of its values would be lost."""
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        repeated = next(name for name, count in counts.items() if count > 1)
+        raise RequestError(400, f"{_INVALID_JSON}: {shortened(json.dumps(repeated))} is repeated")
+    return document
 
 
 def is_text(document: Any) -> bool:

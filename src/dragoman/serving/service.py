@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from starlette.requests import Request
 
 from dragoman.languages.codes import find_language, language_name
-from dragoman.serving.corrections import CORRECTIONS_FILE, CorrectionStore
 from dragoman.serving.detection import UNKNOWN, LanguageDetector
 from dragoman.serving.documents import DocumentSlots, UploadedDocument
 from dragoman.serving.downloads import Downloads
 from dragoman.serving.errors import RequestError
-from dragoman.serving.glossaries import GLOSSARIES_FILE, GlossaryStore
 from dragoman.serving.keys import KEYS_FILE, KeyFile, state_directory
-from dragoman.serving.limits import RateLimiter, while_connected
-from dragoman.serving.metrics import Metrics
+from dragoman.serving.limits import RateLimiter, client_address, while_connected
 from dragoman.serving.models import ModelTable, Route
+from dragoman.serving.monitoring import Metrics
 from dragoman.serving.scheduler import Scheduler
+from dragoman.serving.storage import CORRECTIONS_FILE, GLOSSARIES_FILE, CorrectionStore, GlossaryStore
 from dragoman.serving.texts import Client, OpenText, TranslatedText, open_plain_text, read_words, translate_texts
 from dragoman.settings.serving import Serving
 from dragoman.text.glossary import Glossary
@@ -66,10 +65,12 @@ class Service:
         state = state_directory(self.settings)
         self.keys = KeyFile(state / KEYS_FILE)
         self.corrections = CorrectionStore(state / CORRECTIONS_FILE, self.settings.corrections)
-        self.glossaries = GlossaryStore(state / GLOSSARIES_FILE, self.settings.glossaries)
+        self.glossaries = GlossaryStore(
+            state / GLOSSARIES_FILE, self.settings.glossaries, self.settings.glossaries_per_client
+        )
         self.rates = RateLimiter(self.settings.requests_per_minute)
         self.metrics = Metrics(self.scheduler)
-        self.documents = DocumentSlots(self.settings.documents)
+        self.documents = DocumentSlots(self.settings.documents, self.settings.documents_bytes)
         self.downloads = Downloads(self.settings.stored_bytes)
 
     def close(self) -> None:
@@ -121,7 +122,7 @@ class Service:
         return owner
 
     def _client(self, request: Request, owner: str | None) -> Client:
-        address = request.client.host if request.client else ""
+        address = client_address(request.client.host) if request.client else ""
         return Client(f"key {owner}" if owner is not None else f"address {address}")
 
     def require_size(self, texts: Sequence[str]) -> None:
@@ -186,6 +187,23 @@ class Service:
             found.append(together if is_vague or is_wordless else (language, confidence))
         return found
 
+    async def find_routes(
+        self, source: str, target: str, texts: Sequence[str], text_format: str = "text"
+    ) -> tuple[list[Route], list[tuple[str, float]]]:
+        """The models for each text, and its language with the confidence. Without a source, languages are detected.
+
+        A text in an unknown language has no models, so that it is returned unchanged.
+
+        Raises:
+            RequestError: A language is not served, or there are no such models.
+        """
+        if source:
+            language, route = self.language(source), self.route(source, target)
+            return [route] * len(texts), [(language, 1.0)] * len(texts)
+        self.language(target)
+        found = await self.detect_each(texts, text_format)
+        return [self.route(each, target) if each != UNKNOWN else () for each, _ in found], found
+
     async def translate(
         self,
         request: Request,
@@ -210,15 +228,7 @@ class Service:
                 translated.update(zip(places, found, strict=True))
             return [translated[place] for place in range(len(texts))]
 
-        return await self.finish_in_time(request, translate_all())
-
-    async def finish_in_time(self, request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-        """The result of all the work of a request.
-
-        Raises:
-            RequestError: The time is over, or the client has disconnected.
-        """
-        return await while_connected(request, work, self.settings.seconds)
+        return await while_connected(request, translate_all(), self.settings.seconds)
 
     async def _find_translations(
         self,

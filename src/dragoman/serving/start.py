@@ -16,8 +16,8 @@ import torch
 from dragoman.errors import UserError, counted
 from dragoman.serving.app import build_app
 from dragoman.serving.detection import LanguageDetector
-from dragoman.serving.logs import configure_logging
 from dragoman.serving.models import ModelOptions, load_models
+from dragoman.serving.monitoring import configure_logging
 from dragoman.serving.scheduler import Scheduler
 from dragoman.serving.server import run_server
 from dragoman.serving.service import Service

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from dragoman.documents.html_text import HtmlText
 from dragoman.documents.segment import SegmentedDocument, TranslatedSegment, with_glossary
 from dragoman.documents.sentences import PlainText
-from dragoman.serving.by_size import run_by_size
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route, ServedModel
-from dragoman.serving.scheduler import Scheduler
+from dragoman.serving.scheduler import Scheduler, run_by_size
 from dragoman.text.glossary import Glossary
 from dragoman.text.match import NO_MATCH, Match, worst_match
 from dragoman.text.placeholders import find_spans, text_between

@@ -6,8 +6,9 @@ import asyncio
 from dataclasses import dataclass
 from itertools import islice
 
+from dragoman.documents.formats import open_document
 from dragoman.serving.detection import UNKNOWN
-from dragoman.serving.documents import DocumentSlot, Upload, open_upload, translate_document
+from dragoman.serving.documents import DocumentSlot, Upload, translate_document
 from dragoman.serving.downloads import translated_name
 from dragoman.serving.errors import RequestError
 from dragoman.serving.service import Service
@@ -36,7 +37,7 @@ class FileRequest:
     glossary: Glossary | None = None
 
 
-def take_slot(service: Service, asked: FileRequest) -> DocumentSlot:
+async def take_slot(service: Service, asked: FileRequest) -> DocumentSlot:
     """Check what is known before the file is opened, and take a place for it.
 
     Raises:
@@ -49,7 +50,7 @@ def take_slot(service: Service, asked: FileRequest) -> DocumentSlot:
     else:
         service.language(asked.target)
     service.downloads.require_room(asked.client.name, len(asked.file.data))
-    return service.documents.take()
+    return service.documents.take(await asyncio.to_thread(asked.file.content_size))
 
 
 async def translate_upload(service: Service, slot: DocumentSlot, asked: FileRequest) -> str:
@@ -75,13 +76,15 @@ async def translate_upload(service: Service, slot: DocumentSlot, asked: FileRequ
 
 async def _find_language(service: Service, slot: DocumentSlot, asked: FileRequest) -> str:
     """The language of a file: the given one, or the language of its first segments."""
-    target = service.language(asked.target)
+    target, file = service.language(asked.target), asked.file
     if asked.source:
         source = service.language(asked.source)
         if source == target:
-            await open_upload(slot, asked.file, (source, target))  # it is returned unchanged, if it is what it seems
+            await slot.run(
+                open_document, file.data, file.name, (source, target)
+            )  # it is returned unchanged, if it is what it seems
         return source
-    document = await open_upload(slot, asked.file, (service.models.sources[0], target))
+    document = await slot.run(open_document, file.data, file.name, (service.models.sources[0], target))
     texts = [segment.text for segment in islice(document.segments, _DETECTED_SEGMENTS)]
     language, _ = await service.detect(texts)
     if language == UNKNOWN:

@@ -17,7 +17,8 @@ class Serving(Settings):
         6000,
         ge=1,
         le=100_000_000,
-        description="Maximum number of requests per minute for each API key, or for each address without a key.",
+        description="Maximum number of requests per minute for each API key, or for each address without a key; in "
+        "IPv6, for each network of 64 bits.",
     )
     seconds: float = Field(
         30.0, gt=0, le=3600, description="Maximum time for a request, in seconds; then it is answered with 503."
@@ -36,6 +37,12 @@ class Serving(Settings):
     )
     glossaries: int = Field(
         1000, ge=0, le=1_000_000, description="Maximum number of glossaries that are stored for all clients together."
+    )
+    glossaries_per_client: int = Field(
+        100,
+        ge=0,
+        le=1_000_000,
+        description="Maximum number of glossaries that are stored for one API key, or for one address without a key.",
     )
     memories: dict[str, str] = Field(
         {},
@@ -90,6 +97,13 @@ class Serving(Settings):
     documents: int = advanced(
         8, ge=1, le=100_000, description="Maximum number of files that are translated at once; more are refused."
     )
+    documents_bytes: int = advanced(
+        200_000_000,
+        ge=1,
+        le=1_000_000_000_000,
+        description="Maximum size of the content of all files that are translated at once, unpacked; more are refused, "
+        "but a single file may be larger.",
+    )
     stored_bytes: int = advanced(
         1_000_000_000,
         ge=1,
@@ -112,6 +126,14 @@ class Serving(Settings):
         le=1_000_000,
         description="Maximum number of open connections; a further one replaces the one that has waited longest for "
         "its client.",
+    )
+    connections_per_client: int = advanced(
+        100,
+        ge=1,
+        le=1_000_000,
+        description="Maximum number of open connections from one address, or from one network of 64 bits in IPv6; a "
+        "further one replaces the one of the same client that has waited longest. Proxies on the same machine have no "
+        "limit.",
     )
     shutdown_seconds: int = advanced(
         20,

@@ -38,7 +38,7 @@ let prefixes = {}; // beginnings of translations that the user chose, by sentenc
 const nameOf = (code) => languages.find((each) => each.code === code)?.name ?? englishName(code);
 const language = () => (from.value === AUTO ? detected : from.value);
 const targets = () => languages.find((each) => each.code === language())?.targets ?? allTargets();
-const sources = () => languages.filter((each) => each.targets.some((code) => code !== each.code));
+const sources = () => languages.filter((each) => each.targets.length);
 const allTargets = () => [...new Set(languages.flatMap((each) => each.targets))];
 
 function showLanguages() {

@@ -12,15 +12,15 @@ from starlette.responses import HTMLResponse, JSONResponse
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments, with_glossary
 from dragoman.documents.sentences import divide, find_text_spans, join_translations
 from dragoman.errors import UserError
-from dragoman.serving.by_size import run_by_size
-from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
-from dragoman.serving.glossaries import split_lines
 from dragoman.serving.libretranslate import AUTO, require_parameter
+from dragoman.serving.limits import while_connected
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.page.words import PrefixedSegment, SegmentInWords, WordTranslator
 from dragoman.serving.parameters import Parameters, read_parameters
+from dragoman.serving.scheduler import run_by_size
 from dragoman.serving.service import service_of
+from dragoman.serving.storage import split_lines
 from dragoman.serving.texts import Client, open_plain_text
 from dragoman.text.glossary import Glossary
 from dragoman.text.term_matcher import TermMatcher, missing_terms
@@ -41,10 +41,8 @@ class _PageRequest:
 
     async def route(self) -> tuple[Route, str, float]:
         """The models, the language of the text, and the confidence of its detection."""
-        if self._source != AUTO:
-            return self._service.route(self._source, self._target), self._service.language(self._source), 1.0
-        language, confidence = await self._service.detect([self.text])
-        route = self._service.route(language, self._target) if language != UNKNOWN else ()
+        given = "" if self._source == AUTO else self._source
+        (route,), ((language, confidence),) = await self._service.find_routes(given, self._target, [self.text])
         return route, language, confidence
 
     async def single(self) -> tuple[ServedModel, WordTranslator]:
@@ -67,7 +65,7 @@ class _PageRequest:
         """Let the scheduler call a function of a model's words."""
         scheduler, client = self._service.scheduler, self._client
         work = scheduler.translate(translate, model.count_tokens, segments, client.name, client.priority)
-        return await self._service.finish_in_time(self._request, work)
+        return await while_connected(self._request, work, self._service.settings.seconds)
 
     async def translate_plainly(self, route: Route, glossary: Glossary) -> str:
         """The translation without words; a pivot language has other terms."""

@@ -1,4 +1,4 @@
-"""Logs as lines of JSON, without texts, keys and addresses; and what is logged and counted for each request."""
+"""What operators see: logs as lines of JSON, and metrics for Prometheus. Neither contains a text, key or address."""
 
 from __future__ import annotations
 
@@ -7,12 +7,57 @@ import logging
 import sys
 import time
 import traceback
+from functools import partial
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.serving.metrics import Metrics
+from dragoman.serving.fair_queue import Priority
+from dragoman.serving.scheduler import Scheduler
 
 _LOG = logging.getLogger("dragoman.serving.requests")
+_SECONDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+_SENTENCES = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+def _waiting_tokens(scheduler: Scheduler, priority: Priority) -> float:
+    return scheduler.waiting[priority]
+
+
+class Metrics:
+    """Counts requests by endpoint and status, and batches."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._registry = CollectorRegistry()
+        labels = ["endpoint"]
+        self._requests = Counter("dragoman_requests", "Answered requests", [*labels, "status"], registry=self._registry)
+        self._seconds = Histogram(
+            "dragoman_request_seconds", "Time per request", labels, buckets=_SECONDS, registry=self._registry
+        )
+        self._batches = Histogram(
+            "dragoman_batch_sentences", "Sentences per batch", buckets=_SENTENCES, registry=self._registry
+        )
+        self._characters = Counter("dragoman_characters", "Translated source characters", registry=self._registry)
+        self._working = Counter("dragoman_worker_seconds", "Time that workers translated", registry=self._registry)
+        waiting = Gauge("dragoman_waiting_tokens", "Tokens in the queue", ["priority"], registry=self._registry)
+        for priority in Priority:
+            waiting.labels(priority.name.lower()).set_function(partial(_waiting_tokens, scheduler, priority))
+        scheduler.on_batch = self.count_batch
+
+    def count_request(self, endpoint: str, status: int, seconds: float) -> None:
+        """Count an answered request."""
+        self._requests.labels(endpoint, str(status)).inc()
+        self._seconds.labels(endpoint).observe(seconds)
+
+    def count_batch(self, sentences: int, characters: int, seconds: float) -> None:
+        """Count a translated batch."""
+        self._batches.observe(sentences)
+        self._characters.inc(characters)
+        self._working.inc(seconds)
+
+    def text(self) -> bytes:
+        """All numbers in Prometheus' format."""
+        return generate_latest(self._registry)
 
 
 class JsonFormatter(logging.Formatter):
