@@ -67,6 +67,16 @@ BOX = Element(apart=True, space=True)
 FOOTNOTE = Element(apart=True, clings=True)
 LOST = Element(kept=True, lost=True)
 
+_DESCRIPTIONS = frozenset(
+    ("description", "og:title", "og:description", "og:image:alt", "twitter:title", "twitter:description")
+)
+_TEXTS_BY_VALUE: Mapping[tuple[str, str], Mapping[str, frozenset[str]]] = {
+    ("meta", "content"): {"name": _DESCRIPTIONS, "property": _DESCRIPTIONS},
+    ("input", "value"): {"type": frozenset(("button", "submit", "reset"))},
+}
+"""Attributes that people read, in elements of which another attribute has one of these values."""
+_LABELED = frozenset(("option", "optgroup", "track"))
+
 _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -103,9 +113,10 @@ class Elements:
 
     def is_text(self, name: str, attribute: str, attributes: Mapping[str, str]) -> bool:
         """Whether people read an attribute of an element."""
-        if name == "meta" and attribute == "content":
-            return bool(self.texts) and attributes.get("name", "").lower() == "description"
-        return attribute in self.texts
+        stated = _TEXTS_BY_VALUE.get((name, attribute))
+        if stated and self.texts:
+            return any(attributes.get(key, "").lower() in values for key, values in stated.items())
+        return attribute in self.texts or (attribute == "label" and bool(self.texts) and name in _LABELED)
 
     def _is_excluded(self, name: str, attributes: Mapping[str, str]) -> bool:
         """Whether an element says that it must not be translated, or is in another language than the document.
@@ -166,7 +177,18 @@ HTML = Elements(
         ),
     ),
     single=CODE,
-    texts=frozenset(("alt", "title", "placeholder", "aria-label")),
+    texts=frozenset(
+        (
+            "alt",
+            "title",
+            "placeholder",
+            "aria-label",
+            "aria-description",
+            "aria-placeholder",
+            "aria-roledescription",
+            "aria-valuetext",
+        )
+    ),
 )
 """HTML, EPUB and Markdown; names are in lower case."""
 
@@ -251,6 +273,7 @@ OFFICE = Elements(
         (Element(text="\u2011"), "noBreakHyphen"),
     ),
     others=Element(apart=True),
+    texts=frozenset(("descr",)),
 )
 """Word and PowerPoint; everything else in a paragraph is a mark without text, or contains other paragraphs."""
 
