@@ -67,10 +67,12 @@ def test_sentences_of_broken_lines_are_whole(layout: str, width: int, end: str) 
         "Er hat den Knaben wohl in dem Arm,\nEr faßt ihn sicher, er hält ihn warm.\n",
         PARAGRAPH,
         "Ein Hund\nbellt laut.\n",
+        "ein kleiner Hund, der bellt und läuft\nein Tier mit langen Ohren, das im Wald zwischen den Bäumen lebt\n"
+        "ein Haus\neine Katze, die gern auf dem Sofa schläft\nein Baum\nein großes Haus mit Garten\n" * 3,
         "Name      Alter\nAnna         12\nBert          8\n" * 4,
         "",
     ],
-    ids=["sentences", "list", "words", "verses", "one line", "few lines", "columns", "empty"],
+    ids=["sentences", "list", "words", "verses", "one line", "few lines", "definitions", "columns", "empty"],
 )
 def test_other_lines_are_texts_by_themselves(text: str) -> None:
     document = WrappedText(text, "de")

@@ -20,10 +20,12 @@ LEAST_BREAKS = 3
 
 _WIDTHS = (30, 120)
 """Of wrapped text; verses and lists are narrower, and paragraphs on one line are wider."""
-_FULL_LINES = 0.85
-"""The least share of lines, before another line of their paragraph, that have no place for its first word."""
-_INSIDE = 0.5
-"""The least share of these line breaks that are inside of a sentence."""
+_NEAR = 0.8
+"""The least share of the width that a line has together with the first word of the next line."""
+_NEAR_LINES = 0.7
+"""The least share of lines that are so long, of those before another line of their paragraph."""
+_INSIDE, _CONTINUING = 0.5, 0.3
+"""The least shares of breaks where no sentence ends, and after which a small letter follows."""
 _USUAL = 0.9
 """The share of lines that are not longer than the width; an address on the Web may be."""
 
@@ -110,7 +112,7 @@ class _Paragraph:
 def find_width(lines: Sequence[str]) -> int:
     """The number of characters at which the lines of a text were broken; 0 if they were not.
 
-    Most lines that are followed by another line of their paragraph then have no place for its first word, and most of
+    Most lines that are followed by another line of their paragraph have hardly place for its first word, and most of
     these breaks are inside of a sentence. Verses, lists, and files with one sentence per line are different.
     """
     pairs = [
@@ -122,9 +124,14 @@ def find_width(lines: Sequence[str]) -> int:
     width = lengths[min(len(lengths) - 1, int(_USUAL * len(lengths)))]
     if not _WIDTHS[0] <= width <= _WIDTHS[1]:
         return 0
-    full = [(first, second) for first, second in pairs if _is_full(first, second, width)]
-    inside = sum(not _END.search(first) for first, _ in full)
-    is_wrapped = len(full) >= _FULL_LINES * len(pairs) and inside >= max(LEAST_BREAKS, _INSIDE * len(full))
+    near = [(first, second) for first, second in pairs if _is_full(first, second, _NEAR * width)]
+    inside = [second for first, second in near if not _END.search(first)]
+    continuing = sum(_begins_small(second) for second in inside)
+    is_wrapped = (
+        len(near) >= _NEAR_LINES * len(pairs)
+        and len(inside) >= max(LEAST_BREAKS, _INSIDE * len(near))
+        and continuing >= _CONTINUING * len(near)
+    )
     return width if is_wrapped else 0
 
 
@@ -132,12 +139,21 @@ def _find_paragraphs(lines: Iterable[str], width: int) -> Iterator[_Paragraph]:
     paragraph: list[str] = []
     for line in lines:
         last = paragraph[-1].rstrip() if paragraph else ""
-        if paragraph and not (_may_belong_together(last, line.rstrip()) and _is_full(last, line.rstrip(), width)):
+        if paragraph and not _belong_together(last, line.rstrip(), width):
             yield _Paragraph(paragraph)
             paragraph = []
         paragraph.append(line)
     if paragraph:
         yield _Paragraph(paragraph)
+
+
+def _belong_together(first: str, second: str, width: int) -> bool:
+    """Whether a line continues the text of the line before it, in a text that was broken at a width."""
+    if not _may_belong_together(first, second):
+        return False
+    if _END.search(first):
+        return _is_full(first, second, width)
+    return _is_full(first, second, _NEAR * width) or (_begins_small(second) and 2 * len(first) >= width)
 
 
 def _may_belong_together(first: str, second: str) -> bool:
@@ -148,11 +164,17 @@ def _may_belong_together(first: str, second: str) -> bool:
     return _quoted(first) == _quoted(second) and not (_COLUMNS.search(first.lstrip()) or _COLUMNS.search(content))
 
 
-def _is_full(first: str, second: str, width: int) -> bool:
+def _is_full(first: str, second: str, width: float) -> bool:
     """Whether a line has no place for the first word of the next one."""
     content = second[_prefix_length(second) :]
     word = 1 if has_no_spaces([first]) else 1 + len(content.split(maxsplit=1)[0])
     return len(first) + word > width
+
+
+def _begins_small(line: str) -> bool:
+    """Whether a line begins with a letter that is not a capital."""
+    first = line[_prefix_length(line) :][:1]
+    return first.isalpha() and not first.isupper()
 
 
 def _prefix_length(line: str) -> int:

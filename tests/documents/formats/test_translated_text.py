@@ -202,6 +202,17 @@ def test_boxes_and_definitions_in_markdown_are_blocks(markdown: str, texts: list
     assert [each and each[0] for each in after] == [each and each[0] for each in before][: len(after)]
 
 
+@pytest.mark.parametrize("image", ["![Hund]", "![Hund][]", "![Hund][b]", "![Hund](a.png)"])
+def test_images_find_their_definitions(image: str) -> None:
+    label = {"![Hund]": "][Hund]", "![Hund][]": "][Hund]"}.get(image, image[6:])
+    for text in (f"Ein {image} da.", f"[{image}][b]"):
+        markdown = f"{text}\n\n[Hund]: a.png\n[b]: b.png\n"
+        assert translated(markdown, "a.md").startswith(
+            text.upper().replace(image.upper(), f"![HUND{label}").replace("[B]", "[b]")
+        )
+        assert assemble(open_document(markdown.encode(), "a.md", LANGUAGES)).decode() == markdown
+
+
 @pytest.mark.parametrize(
     "kept",
     [
@@ -568,3 +579,9 @@ def test_a_file_in_latin_1_is_read_as_such_by_other_programs(name: str) -> None:
     after = assemble(open_document(data, name, LANGUAGES), lambda segment: TranslatedSegment("„A“ – 5 €"))
     assert not re.search(rb"[\x80-\x9f]", after)
     assert set("„“–€") <= set(html.unescape(after.decode("latin-1")))
+
+
+def test_rows_of_a_table_may_lack_cells_at_their_end() -> None:
+    table = "id,text,note\n1,Ein Hund\n2,Eine Katze\n3,Ein Haus\n4,Da,ein Baum\n"
+    assert texts_of(table, "a.csv", "de") == ["Ein Hund", "Eine Katze", "Ein Haus", "Da", "ein Baum"]
+    assert len(rows(translated(table, "a.csv"), ",")[1]) == 2

@@ -244,15 +244,21 @@ class _Reader:
         elif token.type == "link_open":
             yield self._read_link(token)
         elif token.type == "image":
-            image = self._match(_IMAGE)
-            alt = Inner((TextItem(image[1], image[1]),))
-            yield Fixed(("![", alt, image[0][2 + len(image[1]) :]), MARKDOWN["image"])
+            yield self._read_image()
         elif token.type == "code_inline":
             yield Fixed((self._match(_CODE)[0],), MARKDOWN["code"])
         elif token.type == "html_inline":
             yield _tag_item(self._take(token.content), self._elements)
         else:
             raise InlineMismatchError
+
+    def _read_image(self) -> Item:
+        image = self._match(_IMAGE)
+        label, end = image[1], image[0][2 + len(image[1]) :]
+        if end not in ("]", "][]"):
+            return Fixed(("![", Inner((TextItem(label, label),)), end), MARKDOWN["image"])
+        description = Inner((TextItem(label + end[:-1], label),), finish=lambda new, old: f"{new}][{label}")
+        return Fixed(("![", description, "]"), MARKDOWN["image"])
 
     def _read_note(self, token: Token) -> Item:
         if token.children is None:
@@ -422,7 +428,7 @@ def _read_formula(state: StateInline, silent: bool) -> bool:
 
 _FRONT = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?![ \t]*\r?\n).*?^\1[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 """There is none if a blank line follows the first line, which is then a horizontal rule."""
-_KEY = r"^(?:title|subtitle|description|summary|excerpt|abstract|lead|caption)\s*"
+_KEY = r"^(?:title|subtitle|description|summary|excerpt|abstract|lead|caption|link_?title|sidebar_label|tagline)\s*"
 _SETTING = re.compile(
     rf"""{_KEY}[:=][ \t]*
     (?:"(?P<double>(?:[^"\\\r\n]|\\["\\])+)"|'(?P<single>[^'\r\n]+)'

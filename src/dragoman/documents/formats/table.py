@@ -94,9 +94,15 @@ def _usual(widths: Sequence[int]) -> int:
 
 
 def _check_widths(rows: Sequence[list[Cell]], delimiter: str, name: str) -> None:
-    """UserError if a row has more cells than most: then one of them contains the delimiter, and would be divided."""
+    """UserError if a row has more cells than most: then one of them contains the delimiter, and would be divided.
+
+    Rows may lack cells at their end, so that a header may have more of them.
+    """
     widths = [max((index for index, (cell, _) in enumerate(row, 1) if cell), default=0) for row in rows]
     usual, line = _usual(list(filter(None, widths))) if any(widths) else 0, 1
+    names = [_unquoted(cell) for cell, _ in rows[0][: widths[0]]] if rows else []
+    if len(set(names)) == len(names) and all(map(_HEADER_CELL.fullmatch, names)):
+        usual = max(usual, len(names))
     for row, width in zip(rows, widths, strict=True):
         if 1 < usual < width:
             raise UserError(
