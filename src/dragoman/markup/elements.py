@@ -30,6 +30,7 @@ class Element:
             sentence; then it is left alone, and clings. One that takes up space may be anywhere. One that clings must
             touch a word or punctuation: a link to "2" in "(2)" or "1.2" is text.
         lines: Each line of its text is a text by itself.
+        hollow: Without text, it is left out, because its marks would be read as text.
         lost: It is about the words of the source, as a mark of a spelling checker is, so that a translation lacks it.
         text: What it stands for, such as a space.
     """
@@ -45,6 +46,7 @@ class Element:
     clings: bool = False
     note: bool = False
     lines: bool = False
+    hollow: bool = False
     lost: bool = False
     text: str = ""
 
@@ -66,6 +68,7 @@ LINK = Element(note=True, clings=True)
 BOX = Element(apart=True, space=True)
 FOOTNOTE = Element(apart=True, clings=True)
 LOST = Element(kept=True, lost=True)
+EMPHASIS = Element(hollow=True)
 
 _DESCRIPTIONS = frozenset(
     ("description", "og:title", "og:description", "og:image:alt", "twitter:title", "twitter:description")
@@ -278,6 +281,7 @@ OFFICE = Elements(
 """Word and PowerPoint; everything else in a paragraph is a mark without text, or contains other paragraphs."""
 
 MARKDOWN: Mapping[str, Element] = {
+    **dict.fromkeys(("em", "strong", "s"), EMPHASIS),
     "math": WORD,
     "code": WORD,
     "autolink": WORD,
@@ -289,4 +293,4 @@ MARKDOWN: Mapping[str, Element] = {
     "softbreak": INLINE,
     "hardbreak": BREAK,
 }
-"""The kinds of Markdown that are not emphasis, links and text."""
+"""The kinds of Markdown that are not links and text."""

@@ -20,6 +20,7 @@ from segment_translators import assemble, translate_shuffled, translate_upper
 from dragoman.documents.formats import open_document
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.errors import UserError
+from dragoman.text.link import Link
 
 LANGUAGES = ("de", "en")
 
@@ -583,5 +584,19 @@ def test_a_file_in_latin_1_is_read_as_such_by_other_programs(name: str) -> None:
 
 def test_rows_of_a_table_may_lack_cells_at_their_end() -> None:
     table = "id,text,note\n1,Ein Hund\n2,Eine Katze\n3,Ein Haus\n4,Da,ein Baum\n"
-    assert texts_of(table, "a.csv", "de") == ["Ein Hund", "Eine Katze", "Ein Haus", "Da", "ein Baum"]
+    expected = ["Ein Hund", "Eine Katze", "Ein Haus", "Da", "ein Baum"]
+    assert texts_of(table, "a.csv", "de") == expected
+    assert texts_of(table.replace("\n3", ",\n3").replace("aus\n", "aus,a b\n"), "a.csv", "de") == [
+        *expected[:3],
+        "a b",
+        *expected[3:],
+    ]
     assert len(rows(translated(table, "a.csv"), ",")[1]) == 2
+
+
+def test_emphasis_that_loses_its_words_leaves_no_marks() -> None:
+    document = open_document(b"*Ein* Hund und **eine** Katze *sind* nun [da](a).\n", "a.md", LANGUAGES)
+    for text, links in (("A", ()), ("A dog", (Link(0, 3, 0, 1),)), ("A dog", (Link(13, 17, 0, 1), Link(24, 28, 0, 1)))):
+        written = document.assemble([TranslatedSegment(text, links)]).decode()
+        assert "*" not in html_of(written), written
+        assert html_of(written).count("<a ") == 1

@@ -228,7 +228,7 @@ class _Reader:
         if kind in ("em", "strong", "s"):
             start = self._take(token.markup)
             items = self.read_until(f"{kind}_close")
-            yield Group((start,), self._take(token.markup), tuple(items))
+            yield Group((start,), self._take(token.markup), tuple(items), MARKDOWN[kind])
         elif token.type.startswith("math_inline"):
             yield Fixed((self._take(f"{token.markup}{token.content}{token.markup}"),), MARKDOWN["math"])
         elif token.type == "footnote_ref":
