@@ -31,6 +31,7 @@ _DRAWN = ("diagramData", "diagramDrawing", "chart")
 """Parts of drawings: a diagram has its texts twice, as they are edited and as they are shown."""
 
 _DESCRIBED = ("docPr", "cNvPr")
+_COMMENT = re.compile(rb"<(?:\w+:)?(?:t|text)[\s>]")
 _REVISION = re.compile(r'\s[\w:]*rsid\w*="[^"]*"')
 
 
@@ -53,7 +54,7 @@ def _find_text(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, Ope
         raise UserError(
             f"{file.name}: is not a Word document, because it contains no text; save it again in its program"
         )
-    _warn_of_comments(file, related, main)
+    _warn_of_comments(file, archive, [each for part in main for each in related.targets(part, "comments")])
     return dict.fromkeys(names, open_office_xml)
 
 
@@ -67,7 +68,7 @@ def _find_slides(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, O
         raise UserError(
             f"{file.name}: is not a presentation, because it contains no slides; save it again in its program"
         )
-    _warn_of_comments(file, related, slides)
+    _warn_of_comments(file, archive, [each for part in slides for each in related.targets(part, "comments")])
     return dict.fromkeys(names, open_office_xml)
 
 
@@ -78,8 +79,9 @@ def _with_drawings(related: Relationships, names: Sequence[str]) -> list[str]:
     ]
 
 
-def _warn_of_comments(file: DocumentFile, related: Relationships, parts: Sequence[str]) -> None:
-    if any(related.targets(part, "comments") for part in parts):
+def _warn_of_comments(file: DocumentFile, archive: zipfile.ZipFile, parts: Sequence[str]) -> None:
+    """Say that comments are not translated, if one of these parts contains some."""
+    if any(_COMMENT.search(archive.read(part)) for part in parts):
         warn_of_comments(file)
 
 
