@@ -29,6 +29,9 @@ DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bar
 SAMPLE = 50
 """Lines at the beginning of a table from which the delimiter is detected."""
 
+HEADER_CELL = re.compile(r"[^\W\d][\w.:-]*")
+"""The name of a column."""
+_LEAST_NAMES = 3
 _STATED = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)
 
 
@@ -42,7 +45,8 @@ def detect_delimiter(sample: Sequence[str], quotes: bool, name: str) -> str | No
     """The delimiter of a table, or None if it probably has a single column.
 
     It gives all rows the same number of columns, and more than one. If none does, it gives most rows the same number:
-    then the others are damaged, unless it is usually followed by a space, as punctuation is.
+    then the others are damaged, unless it is usually followed by a space, as punctuation is. Otherwise, it separates
+    names in the first row, and the rows below lack cells at their end.
 
     Args:
         sample: The first lines of the table, at most `SAMPLE`. If they are fewer, it has no others.
@@ -56,6 +60,9 @@ def detect_delimiter(sample: Sequence[str], quotes: bool, name: str) -> str | No
     possible = [each for each, found in widths.items() if len(set(found)) == 1 and found[0] > 1] or [
         each for each in widths if _usual_width(widths[each]) > 1 and not _is_punctuation(sample, each)
     ]
+    if not possible:
+        widest = (each for each, found in widths.items() if found and found[0] == max(found))
+        possible = [each for each in widest if _has_names(sample, each)]
     if len(possible) > 1:
         possible.sort(key=lambda each: _usual_width(widths[each]) != 2)
         shown = " or ".join(DELIMITERS[each] for each in possible)
@@ -79,6 +86,12 @@ def _widths(sample: Sequence[str], delimiter: str, quotes: bool) -> list[int]:
     except csv.Error:  # the sample may end inside quotation marks; reading the table reports damaged rows
         pass
     return widths
+
+
+def _has_names(sample: Sequence[str], delimiter: str) -> bool:
+    """Whether the first row consists of three or more names of columns."""
+    names = [cell.strip('"\r') for cell in sample[0].split(delimiter)]
+    return len(names) == len(set(names)) >= _LEAST_NAMES and all(map(HEADER_CELL.fullmatch, names))
 
 
 def _is_punctuation(sample: Sequence[str], character: str) -> bool:

@@ -54,15 +54,15 @@ class HtmlText(PassageText):
 
 def read_html(html: str, elements: Elements) -> list[Item]:
     """The items of a document, also if it is invalid or cut in the middle."""
+    return fold_tags(list(read_events(html, elements)))
+
+
+def read_events(html: str, elements: Elements) -> Iterator[Event]:
+    """The text and the tags of a document; a tag that is cut is kept."""
     cut = _CUT.search(html, html.rfind(">") + 1)
     end = cut.start() if cut else len(html)
-    events = list(_read_events(html[:end], elements))
-    return fold_tags([*events, Fixed((html[end:],))] if cut else events)
-
-
-def _read_events(html: str, elements: Elements) -> Iterator[Event]:
     keeps_lines = False
-    for kind, raw, name in _Reader(html).tokens:
+    for kind, raw, name in _Reader(html[:end]).tokens:
         if kind == "text":
             yield from text_items(raw, keeps_lines)
         elif kind == "other":
@@ -72,6 +72,8 @@ def _read_events(html: str, elements: Elements) -> Iterator[Event]:
             if tag.element.lines:
                 keeps_lines = not raw.startswith("</")
             yield tag
+    if cut:
+        yield Fixed((html[end:],))
 
 
 _Kind: TypeAlias = Literal["text", "opening", "closing", "single", "other"]

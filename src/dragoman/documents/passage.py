@@ -175,6 +175,7 @@ class _Node:
         style: What text directly inside it is surrounded by.
         name: The placeholder that stands for it in the text.
         is_break: Whether it breaks a line, and stands for a space.
+        is_hollow: Whether it is left out if nothing is inside of it.
         children: The numbers of the nodes inside it.
     """
 
@@ -184,6 +185,7 @@ class _Node:
     style: tuple[str, str] = _NO_STYLE
     name: str = ""
     is_break: bool = False
+    is_hollow: bool = False
     children: list[int] = field(default_factory=list)
 
 
@@ -294,7 +296,9 @@ class Passage:
             else:
                 node.children.append(child.number)
                 end = item.end if item.changed_end is None else item.changed_end
-                self._add_group(_Node(child, self._parts_of(item.start), end), item.items)
+                self._add_group(
+                    _Node(child, self._parts_of(item.start), end, is_hollow=item.element.hollow), item.items
+                )
         self._end_characters(before)
         node.mark = node.mark._replace(end=len(self._raw))
 
@@ -377,6 +381,9 @@ class _Writer:
     def write(self, number: int, span: tuple[int, int]) -> Iterator[str]:
         """A node around a part of the text."""
         node, (position, end) = self.nodes[number], span
+        if node.is_hollow and not self.text[position:end].strip() and not node.children:
+            yield self.text[position:end]
+            return
         yield self.written[number]
         for child, (child_start, child_end) in self._ordered(node.children, span):
             yield from self._styled(position, child_start, node.style)

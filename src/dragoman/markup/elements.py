@@ -30,6 +30,7 @@ class Element:
             sentence; then it is left alone, and clings. One that takes up space may be anywhere. One that clings must
             touch a word or punctuation: a link to "2" in "(2)" or "1.2" is text.
         lines: Each line of its text is a text by itself.
+        hollow: Without text, it is left out, because its marks would be read as text.
         lost: It is about the words of the source, as a mark of a spelling checker is, so that a translation lacks it.
         text: What it stands for, such as a space.
     """
@@ -45,6 +46,7 @@ class Element:
     clings: bool = False
     note: bool = False
     lines: bool = False
+    hollow: bool = False
     lost: bool = False
     text: str = ""
 
@@ -66,6 +68,17 @@ LINK = Element(note=True, clings=True)
 BOX = Element(apart=True, space=True)
 FOOTNOTE = Element(apart=True, clings=True)
 LOST = Element(kept=True, lost=True)
+EMPHASIS = Element(hollow=True)
+
+_DESCRIPTIONS = frozenset(
+    ("description", "og:title", "og:description", "og:image:alt", "twitter:title", "twitter:description")
+)
+_TEXTS_BY_VALUE: Mapping[tuple[str, str], Mapping[str, frozenset[str]]] = {
+    ("meta", "content"): {"name": _DESCRIPTIONS, "property": _DESCRIPTIONS},
+    ("input", "value"): {"type": frozenset(("button", "submit", "reset"))},
+}
+"""Attributes that people read, in elements of which another attribute has one of these values."""
+_LABELED = frozenset(("option", "optgroup", "track"))
 
 _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
@@ -103,9 +116,10 @@ class Elements:
 
     def is_text(self, name: str, attribute: str, attributes: Mapping[str, str]) -> bool:
         """Whether people read an attribute of an element."""
-        if name == "meta" and attribute == "content":
-            return bool(self.texts) and attributes.get("name", "").lower() == "description"
-        return attribute in self.texts
+        stated = _TEXTS_BY_VALUE.get((name, attribute))
+        if stated and self.texts:
+            return any(attributes.get(key, "").lower() in values for key, values in stated.items())
+        return attribute in self.texts or (attribute == "label" and bool(self.texts) and name in _LABELED)
 
     def _is_excluded(self, name: str, attributes: Mapping[str, str]) -> bool:
         """Whether an element says that it must not be translated, or is in another language than the document.
@@ -166,7 +180,18 @@ HTML = Elements(
         ),
     ),
     single=CODE,
-    texts=frozenset(("alt", "title", "placeholder", "aria-label")),
+    texts=frozenset(
+        (
+            "alt",
+            "title",
+            "placeholder",
+            "aria-label",
+            "aria-description",
+            "aria-placeholder",
+            "aria-roledescription",
+            "aria-valuetext",
+        )
+    ),
 )
 """HTML, EPUB and Markdown; names are in lower case."""
 
@@ -251,10 +276,12 @@ OFFICE = Elements(
         (Element(text="\u2011"), "noBreakHyphen"),
     ),
     others=Element(apart=True),
+    texts=frozenset(("descr",)),
 )
 """Word and PowerPoint; everything else in a paragraph is a mark without text, or contains other paragraphs."""
 
 MARKDOWN: Mapping[str, Element] = {
+    **dict.fromkeys(("em", "strong", "s"), EMPHASIS),
     "math": WORD,
     "code": WORD,
     "autolink": WORD,
@@ -266,4 +293,4 @@ MARKDOWN: Mapping[str, Element] = {
     "softbreak": INLINE,
     "hardbreak": BREAK,
 }
-"""The kinds of Markdown that are not emphasis, links and text."""
+"""The kinds of Markdown that are not links and text."""

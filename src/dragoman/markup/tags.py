@@ -130,7 +130,7 @@ def _end_of_unclosed(events: Sequence[Event], start: int) -> int:
     first = events[start]
     for last in range(start, len(events) - 1):
         following = events[last + 1]
-        is_block = isinstance(following, Tag) and following.element.ends and not following.element.wraps
+        is_block = isinstance(following, Tag | Fixed) and following.element.ends and not following.element.wraps
         if is_block and isinstance(first, Tag) and not first.element.ends:
             return last
     return len(events) - 1

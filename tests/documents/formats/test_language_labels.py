@@ -79,6 +79,13 @@ def test_direction_of_a_page_is_that_of_its_language() -> None:
     assert set_language("a.html", b"<html>", ("de", "ar")) == b"<html>"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-32"])
+def test_labels_in_wide_encodings(encoding: str) -> None:
+    for name in ("a.html", "a.arb", "a.vtt"):
+        before, after = (text.encode(encoding) for text in LABELED[name])
+        assert assemble(open_document(before, name, ("de", "en")), translate_upper) == after
+
+
 def test_labels_in_archives() -> None:
     for name, data in (("a.pptx", pptx()), ("a.epub", epub()), ("a.odt", odt())):
         document = open_document(data, name, ("de", "en-GB"))

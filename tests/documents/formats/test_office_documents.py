@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from office_files import HEAD, W, docx, epub, field, odt, package, pptx, run
+from office_files import HEAD, W, docx, epub, field, odt, package, pptx, relationships, run
 from segment_translators import assemble, translate_shuffled, translate_upper, translate_without_letters
 
 from dragoman.documents.formats import open_document
@@ -218,3 +218,51 @@ def test_descriptions_of_pictures_in_books_are_translated() -> None:
     document = open_document(epub(chapter), "a.epub", LANGUAGES)
     assert [each.text for each in document.segments] == ["Da ja", "Ein Hund", "Ein Hund"]
     assert 'alt="EIN HUND"/> JA' in read_text(assemble(document, translate_upper), "OEBPS/chapter.xhtml")
+
+
+A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+DRAWN = {
+    "diagramData": f"{HEAD}<dgm:dataModel {A} xmlns:dgm='g'><dgm:t><a:p><a:r><a:t>Ein Hund</a:t></a:r></a:p></dgm:t>"
+    "</dgm:dataModel>",
+    "diagramDrawing": f"{HEAD}<dsp:drawing {A} xmlns:dsp='p'><a:p><a:r><a:t>Ein Hund</a:t></a:r></a:p></dsp:drawing>",
+    "chart": f"{HEAD}<c:chartSpace {A} xmlns:c='c'><c:title><c:rich><a:p><a:r><a:t>Eine Katze</a:t></a:r></a:p>"
+    "</c:rich></c:title><c:cat><c:v>bleibt so</c:v></c:cat></c:chartSpace>",
+    "comments": f"{HEAD}<w:comments {W}>{run('Ein Kommentar')}</w:comments>",
+}
+DESCRIBED = '<wp:docPr xmlns:wp="w" id="1" name="Picture 1" descr="Ein Bild &amp; mehr"/>'
+
+
+def with_drawings(name: str) -> bytes:
+    """A document with a diagram, a chart, a comment, and a picture with a description."""
+    first = {"a.docx": "word/document.xml", "a.pptx": "ppt/slides/slide1.xml"}[name]
+    directory, _, part = first.rpartition("/")
+    members = {}
+    with zipfile.ZipFile(io.BytesIO(DOCUMENTS[name])) as archive:
+        members = {each: archive.read(each) for each in archive.namelist()}
+    end = {"a.docx": b"<w:sectPr/>", "a.pptx": b"</p:spTree>"}[name]
+    picture = f"<w:p {W}><w:r><w:drawing>{DESCRIBED}</w:drawing></w:r></w:p>" if name == "a.docx" else DESCRIBED
+    members[first] = members[first].replace(end, picture.encode() + end)
+    related = f"{directory}/_rels/{part}.rels"
+    listed = relationships({f"../drawn/{kind}.xml": kind for kind in DRAWN}).replace("rId", "rIdDrawn")
+    known = re.findall("<Relationship .*?/>", members.get(related, b"").decode())
+    members[related] = listed.replace("</Relationships>", "".join(known) + "</Relationships>").encode()
+    return package(
+        {**members, **{f"{directory.rpartition('/')[0]}/drawn/{kind}.xml".lstrip("/"): DRAWN[kind] for kind in DRAWN}}
+    )
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx"])
+def test_texts_of_drawings_are_translated(name: str) -> None:
+    data = with_drawings(name)
+    with pytest.warns(UserWarning, match=f"{name}: its comments are not translated"):
+        document = open_document(data, name, LANGUAGES)
+    assert Counter(segment.text for segment in document.segments) >= Counter(
+        ["Ein Hund", "Ein Hund", "Eine Katze", "Ein Bild & mehr"]
+    )
+    assert assemble(document) == data
+    before, after = read(data), read(assemble(document, translate_upper))
+    drawn = [next(each for each in after if each.endswith(f"{kind}.xml")) for kind in DRAWN]
+    texts = ["".join(after[member].itertext()) for member in drawn]
+    assert texts == ["EIN HUND", "EIN HUND", "EINE KATZEbleibt so", "Ein Kommentar"]
+    assert [elements(before[member]) for member in drawn] == [elements(after[member]) for member in drawn]
+    assert any(each.get("descr") == "EIN BILD & MEHR" for root in after.values() for each in root.iter("{w}docPr"))

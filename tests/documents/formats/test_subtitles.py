@@ -104,3 +104,12 @@ def test_other_colons_are_part_of_the_text(text: str, name: str) -> None:
 def test_a_speaker_may_begin_within_a_line(arrow: str) -> None:
     content = subtitle([f"{arrow}Wer ist da? {arrow}Ich bin es."], "a.srt")
     assert texts_of(content, "a.srt") == ["Wer ist da?", "Ich bin es."]
+
+
+@pytest.mark.parametrize(
+    "times", ["00:00:07,000 --> 00:00:11:890", "0:07.0 --> 0:11,89", "00:00:07:000-->00:00:11:890"]
+)
+def test_times_may_be_written_in_several_ways(times: str) -> None:
+    content = f"1\n00:00:01,000 --> 00:00:02,000\nEin Mann schläft.\n\n2\n{times}\nEine Frau liest.\n"
+    assert texts_of(content, "a.srt") == ["Ein Mann schläft.", "Eine Frau liest."]
+    assert times in in_capitals(content, "a.srt")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import re
@@ -17,7 +18,9 @@ from markdown_it import MarkdownIt
 from segment_translators import assemble, translate_shuffled, translate_upper
 
 from dragoman.documents.formats import open_document
+from dragoman.documents.segment import TranslatedSegment
 from dragoman.errors import UserError
+from dragoman.text.link import Link
 
 LANGUAGES = ("de", "en")
 
@@ -198,6 +201,17 @@ def test_boxes_and_definitions_in_markdown_are_blocks(markdown: str, texts: list
         [re.match(r"\W*", line) for line in text.splitlines()] for text in (markdown, translated(markdown, "a.md"))
     )
     assert [each and each[0] for each in after] == [each and each[0] for each in before][: len(after)]
+
+
+@pytest.mark.parametrize("image", ["![Hund]", "![Hund][]", "![Hund][b]", "![Hund](a.png)"])
+def test_images_find_their_definitions(image: str) -> None:
+    label = {"![Hund]": "][Hund]", "![Hund][]": "][Hund]"}.get(image, image[6:])
+    for text in (f"Ein {image} da.", f"[{image}][b]"):
+        markdown = f"{text}\n\n[Hund]: a.png\n[b]: b.png\n"
+        assert translated(markdown, "a.md").startswith(
+            text.upper().replace(image.upper(), f"![HUND{label}").replace("[B]", "[b]")
+        )
+        assert assemble(open_document(markdown.encode(), "a.md", LANGUAGES)).decode() == markdown
 
 
 @pytest.mark.parametrize(
@@ -469,3 +483,120 @@ def test_the_line_that_states_the_delimiter_of_a_table_is_kept(line: str) -> Non
 
 def test_dollars_that_are_no_formula_stay_so() -> None:
     assert translated(r"Ein \$x\$ und $y$ für \$5.", "a.md").startswith(r"EIN \$X\$ UND $y$ FÜR $5")
+
+
+@pytest.mark.parametrize(
+    ("markdown", "texts"),
+    [
+        ('<p align="center">\n  Ein <b>Hund</b>\n  bellt.\n</p>\n\nEine Katze.\n', ["Ein Hund bellt.", "Eine Katze."]),
+        ("<details><summary>Mehr</summary>\n\nEin **Hund**.\n\n</details>\n", ["Mehr", "Ein Hund."]),
+        ("- Punkt\n\n  <div>\n  Ein Hund.\n  </div>\n", ["Punkt", "Ein Hund."]),
+        ("<table>\r\n<tr><td>Ein Hund</td>\r\n<td>`x`</td></tr>\r\n</table>\r\n", ["Ein Hund", "`x`"]),
+        ("<!-- Ein Hund. -->\n<script>\nx()\n</script>\n\nDa.\n", ["Da."]),
+        ('<div translate="no">\n\nAcme *Hund*.\n\n- Punkt\n\n</div>\n\nDa.\n', ["Da."]),
+        ('<div lang="fr">\n\nUn chien.\n\n</div>\n\nDa.\n', ["Da."]),
+        ('Der <span lang="fr">chien</span> und <b class="notranslate">Acme</b>.\n', ["Der {1} und {2}."]),
+        ('<img src="a.png" alt="Ein Hund">\n\nDa.\n', ["Ein Hund", "Da."]),
+        ("<div\nclass='x'\n\nDa.\n", ["Da."]),
+    ],
+)
+def test_html_in_markdown_is_read_as_in_pages(markdown: str, texts: list[str]) -> None:
+    assert texts_of(markdown, "a.md", "de") == texts
+    assert assemble(open_document(markdown.encode(), "a.md", LANGUAGES)).decode() == markdown
+    before, after = (re.findall(r"<[^<>]*>", html_of(each)) for each in (markdown, translated(markdown, "a.md")))
+    assert re.sub(r' alt="[^"]*"', "", str(after)) == re.sub(r' alt="[^"]*"', "", str(before))
+
+
+@pytest.mark.parametrize(
+    ("markdown", "texts"),
+    [
+        (
+            "Da[^ein-hund] und *dort[^Katze]*.\n\n[^ein-hund]: Ein Hund.\n[^Katze]: Da.\n",
+            ["Da und dort.", "Ein Hund.", "Da."],
+        ),
+        ("Da[^ein Hund].\n\n[^ein Hund]: Ein Tier.\n", ["Da.", "Ein Tier."]),
+        ("Da^[Ein *Hund*. Er bellt.] ist er.\n", ["Da ist er.", "Ein Hund.", "Er bellt."]),
+    ],
+)
+def test_notes_in_markdown_keep_their_labels(markdown: str, texts: list[str]) -> None:
+    assert texts_of(markdown, "a.md", "de") == texts
+    for translate in (translate_upper, translate_shuffled):
+        after = assemble(open_document(markdown.encode(), "a.md", LANGUAGES), translate).decode()
+        labels = [sorted(re.findall(r"\[\^[^\[\]]*\]:?|\^\[", text)) for text in (markdown, after)]
+        assert labels[0] == labels[1]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_texts_of_several_lines_in_front_matter(end: str) -> None:
+    front = [
+        "---",
+        "lang: de",
+        "title: Ein Hund",
+        "  und eine Katze",
+        "description: >-",
+        "  Er bellt",
+        "  sehr laut.",
+        "",
+        "  Sie schläft.",
+        "summary: |",
+        "  Er frisst.",
+        "  Sie trinkt.",
+        "tags: [hund]",
+        "---",
+        "",
+        "Da.",
+    ]
+    text = end.join(front)
+    expected = ["Ein Hund und eine Katze", "Er bellt sehr laut.", "Sie schläft.", "Er frisst.", "Sie trinkt.", "Da."]
+    assert texts_of(text, "a.md", "de") == expected
+    assert assemble(open_document(text.encode(), "a.md", LANGUAGES)).decode() == text
+    lines = translated(text, "a.md").split(end)
+    assert lines[:3] == ["---", "lang: de", 'title: "EIN HUND UND EINE KATZE"']
+    assert lines[3:] == [
+        "description: >-",
+        "  ER BELLT SEHR LAUT.",
+        "",
+        "  SIE SCHLÄFT.",
+        "summary: |",
+        "  ER FRISST.",
+        "  SIE TRINKT.",
+        *["tags: [hund]", "---", "", "DA."],
+    ]
+
+
+def test_attributes_that_people_read() -> None:
+    page = (
+        '<meta property="og:title" content="Ein Hund"><meta property="og:url" content="ein hund">'
+        '<input type="submit" value="Jetzt suchen"><input type="hidden" value="ein wert">'
+        '<optgroup label="Ein Tier"><option value="der hund">Hund</option></optgroup><data value="ein wert">'
+    )
+    assert texts_of(page, "a.html", "de") == ["Ein Hund", "Jetzt suchen", "Ein Tier", "Hund"]
+
+
+@pytest.mark.parametrize("name", ["a.xlf", "a.tmx", "a.html"])
+def test_a_file_in_latin_1_is_read_as_such_by_other_programs(name: str) -> None:
+    text = {"a.xlf": XLIFF_1, "a.tmx": TMX.replace("utf-8", "iso-8859-1"), "a.html": f"<meta charset=iso-8859-1>{HTML}"}
+    data = text[name].replace("UTF-8", "ISO-8859-1").encode("latin-1")
+    after = assemble(open_document(data, name, LANGUAGES), lambda segment: TranslatedSegment("„A“ – 5 €"))
+    assert not re.search(rb"[\x80-\x9f]", after)
+    assert set("„“–€") <= set(html.unescape(after.decode("latin-1")))
+
+
+def test_rows_of_a_table_may_lack_cells_at_their_end() -> None:
+    table = "id,text,note\n1,Ein Hund\n2,Eine Katze\n3,Ein Haus\n4,Da,ein Baum\n"
+    expected = ["Ein Hund", "Eine Katze", "Ein Haus", "Da", "ein Baum"]
+    assert texts_of(table, "a.csv", "de") == expected
+    assert texts_of(table.replace("\n3", ",\n3").replace("aus\n", "aus,a b\n"), "a.csv", "de") == [
+        *expected[:3],
+        "a b",
+        *expected[3:],
+    ]
+    assert len(rows(translated(table, "a.csv"), ",")[1]) == 2
+
+
+def test_emphasis_that_loses_its_words_leaves_no_marks() -> None:
+    document = open_document(b"*Ein* Hund und **eine** Katze *sind* nun [da](a).\n", "a.md", LANGUAGES)
+    for text, links in (("A", ()), ("A dog", (Link(0, 3, 0, 1),)), ("A dog", (Link(13, 17, 0, 1), Link(24, 28, 0, 1)))):
+        written = document.assemble([TranslatedSegment(text, links)]).decode()
+        assert "*" not in html_of(written), written
+        assert html_of(written).count("<a ") == 1

@@ -15,6 +15,7 @@ from dragoman.errors import UserError
 from dragoman.markup.xml import TreeParser, XmlElement, refuse_huge_xml
 
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_ONLY_IN_WINDOWS = re.compile(rb"[\x80-\x9f]")
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,7 @@ def read_characters(file: DocumentFile) -> Characters:
     Raises:
         UserError: It is in another encoding, or not text.
     """
-    mark = _find_mark(file.data)
-    encoding = _find_encoding(file.data)
+    mark, encoding = find_mark(file.data)
     try:
         text = file.data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
@@ -74,21 +74,24 @@ def read_xml(file: DocumentFile) -> tuple[XmlElement, Characters]:
 def _read_xml_characters(file: DocumentFile) -> Characters:
     encoding = find_xml_encoding(file.data[:65536])
     text = "".join(decode_xml(io.BytesIO(file.data), file.name, None))
-    mark = _find_mark(file.data)
+    mark, marked = find_mark(file.data)
     if mark:
-        encoding = _find_encoding(file.data)
+        encoding = marked
+    elif encoding == "cp1252":
+        encoding = latin_or_windows(file.data)
     return Characters(text, encoding, mark, "xmlcharrefreplace")
 
 
-def _find_mark(data: bytes) -> bytes:
+def latin_or_windows(data: bytes) -> str:
+    """The encoding to write a file in that states Latin-1, for programs that then read only Latin-1."""
+    return "cp1252" if _ONLY_IN_WINDOWS.search(data) else "latin-1"
+
+
+def find_mark(data: bytes) -> tuple[bytes, str]:
+    """The byte order mark of a file, and the encoding of the data after it: UTF-8 if it has none."""
     marks = (codecs.BOM_UTF8, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    return next((mark for mark in marks if data.startswith(mark)), b"")
-
-
-def _find_encoding(data: bytes) -> str:
-    """The encoding of the data after the byte order mark, whose byte order Python would otherwise choose."""
+    mark = next((mark for mark in marks if data.startswith(mark)), b"")
     encoding = find_byte_order_mark(data) or "utf-8"
-    if encoding in ("utf-16", "utf-32"):
-        little = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF32_LE))
-        return f"{encoding}-{'le' if little else 'be'}"
-    return encoding.removesuffix("-sig")
+    if encoding in ("utf-16", "utf-32"):  # Python would choose the byte order
+        encoding += "-le" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF32_LE) else "-be"
+    return mark, encoding.removesuffix("-sig")

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from dragoman.corpus.encodings import find_byte_order_mark
-from dragoman.documents.formats.characters import Characters, read_characters
+from dragoman.documents.formats.characters import Characters, latin_or_windows, read_characters
 from dragoman.documents.formats.file import DocumentFile, EncodedDocument
 from dragoman.documents.html_text import HtmlText
 
@@ -29,8 +29,8 @@ def _read(file: DocumentFile) -> Characters:
         encoding = codecs.lookup(declared[1].decode()).name if declared else "utf-8"
         if encoding.startswith(("utf-16", "utf-32")):  # then the declaration would not have been found as bytes
             encoding = "utf-8"
-        if encoding in ("iso8859-1", "ascii"):  # as in browsers
-            encoding = "cp1252"
+        if encoding in ("iso8859-1", "ascii"):  # which browsers read as Windows-1252
+            encoding = latin_or_windows(file.data)
         if encoding != "utf-8":
             return replace(Characters(file.data.decode(encoding), encoding), errors="xmlcharrefreplace")
     except (LookupError, UnicodeError):  # the error for a file that is not UTF-8 says more

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from dragoman.corpus.pair import Languages
+from dragoman.documents.formats.characters import find_mark
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
 from dragoman.languages.codes import primary_language, same_language
@@ -35,6 +36,7 @@ _LABELS = (
 
 _ARB_LABEL = re.compile(rb"(\"@@locale\"\s*:\s*\")" + _CODE)
 _MARKUP = (".html", ".htm", ".xhtml", ".opf", ".ncx")
+_TEXTS = (*_MARKUP, ".po", ".pot", ".arb", ".vtt", ".xml")
 
 
 def set_language(name: str, content: bytes, languages: Languages) -> bytes:
@@ -47,6 +49,10 @@ def set_language(name: str, content: bytes, languages: Languages) -> bytes:
     """
     name, tag = name.lower(), (languages[0], languages[1].replace("_", "-"))
     locale = (languages[0], languages[1].replace("-", "_"))  # as programs write it
+    mark, encoding = find_mark(content)
+    if encoding != "utf-8" and name.endswith(_TEXTS):  # labels are found as ASCII
+        text = content[len(mark) :].decode(encoding)
+        return mark + set_language(name, text.encode(), languages).decode().encode(encoding)
     if name.endswith((".po", ".pot")):
         end = header_end(content)
         return _change(_PO_LABEL, content[:end], locale, count=1) + content[end:]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from html import escape
+from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
@@ -22,9 +24,10 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.passage import Part, Writing, to_parts
+from dragoman.documents.html_text import read_events
+from dragoman.documents.passage import Part, to_parts
 from dragoman.errors import UserError
-from dragoman.markup.elements import DIVIDER, HTML, MARKDOWN, VOID
+from dragoman.markup.elements import BREAK, DIVIDER, FOOTNOTE, HTML, MARKDOWN, VOID, Elements
 from dragoman.markup.items import Fixed, Group, Inner, Item, TextItem
 from dragoman.markup.tags import Event, fold_tags, tag_event
 
@@ -36,10 +39,11 @@ _DEFINITION = re.compile(
 )
 """The definition of a link, on one line. The parser itself does not find those that follow a footnote."""
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|$)")
+_CONTAINS_MARKDOWN = re.compile(r"<\w[^<>]*\smarkdown(?=[\s=>])")
 
 
 def open_markdown(file: DocumentFile) -> PassageDocument:
-    """The paragraphs, headings, list items, tables and image descriptions of a Markdown file.
+    """The paragraphs, headings, list items, tables, image descriptions and HTML of a Markdown file.
 
     Raises:
         UserError: It is not text.
@@ -47,34 +51,69 @@ def open_markdown(file: DocumentFile) -> PassageDocument:
     characters = read_characters(file)
     front, body = split_front_matter(characters.text, file)
     try:
-        parts = list(_find_parts(body, file.writing(_escape, _escape_start)))
+        parts = to_parts(_find_items(body, file.languages[0]), file.writing(partial(escape, quote=False)))
     except RecursionError:
         raise UserError(f"{file.name}: nested too deeply; simplify it") from None
     return PassageDocument([*front, *parts], characters.encode)
 
 
-def _find_parts(text: str, writing: Writing) -> Iterator[Part]:
+def _find_items(text: str, language: str) -> list[Item]:
+    """The items of the text: blocks of HTML, and in one item each, the paragraphs and what is between them.
+
+    An element of HTML may start in one block and end in another, with paragraphs between them.
+    """
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     parser.use(add_rules).use(deflist_plugin).use(amsmath_plugin)
-    parser.use(footnote_plugin, inline=False, move_to_end=False, always_match_refs=True)
+    parser.use(footnote_plugin, inline=True, move_to_end=False, always_match_refs=True)
+    elements = replace(HTML, language=language)
     starts = [match.start() for match in _LINE.finditer(text)]
-    position = 0
     known = {normalizeReference(label): {"title": "", "href": "#"} for label in _DEFINITION.findall(text)}
+    environment = {"references": known}
     source = _DEFINITION.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    for token in parser.parse(source, {"references": known}):
-        if token.type != "inline" or token.map is None:
+    events: list[Event] = []
+    position = 0
+    for token in parser.parse(source, environment):
+        if token.map is None or token.type not in ("inline", "html_block"):
             continue
-        lines = _locate(text, token, max(position, starts[token.map[0]] + token.meta.get("column", 0)))
-        if not lines:
-            continue
-        try:
-            parts = to_parts(inline_items(text, lines, token.children or []), writing)
-        except InlineMismatchError:  # written in a way that the parser changes, such as with tabs: kept
-            continue
-        yield text[position : lines[0].start]
-        yield from parts
-        position = lines[-1].end
-    yield text[position:]
+        start = max(position, starts[token.map[0]] + token.meta.get("column", 0))
+        if token.type == "html_block":
+            lines = _locate_html(text, token, start, starts[min(token.map[1], len(starts) - 1)])
+            found = list(read_events(text[lines[0].start : lines[0].end], elements)) if lines else []
+        else:
+            lines = _locate(text, token, start)
+            found = _read_paragraph(text, lines, _with_notes(token.children or [], environment), elements)
+        if found:
+            events += [Fixed((text[position : lines[0].start],), DIVIDER), *found]
+            position = lines[-1].end
+    return fold_tags([*events, Fixed((text[position:],), DIVIDER)])
+
+
+def _read_paragraph(text: str, lines: Sequence[Line], tokens: Sequence[Token], elements: Elements) -> list[Event]:
+    """A paragraph as one item; nothing if it is written in a way that the parser changes, such as with tabs."""
+    try:
+        items = inline_items(text, lines, tokens, elements) if lines else []
+    except InlineMismatchError:
+        return []
+    return [Fixed((Inner(tuple(items), _escape, _escape_start),), DIVIDER)] if lines else []
+
+
+def _with_notes(tokens: Sequence[Token], environment: MutableMapping[str, Any]) -> Sequence[Token]:
+    """The tokens of a paragraph, in which those of notes such as ^[this] have the tokens of their text."""
+    for token in tokens:
+        if token.type == "footnote_ref" and "label" not in token.meta:
+            note = environment["footnotes"]["list"][token.meta["id"]]
+            token.children = list(_with_notes(note["tokens"], environment))
+    return tokens
+
+
+def _locate_html(text: str, token: Token, start: int, end: int) -> list[Line]:
+    """Where a block of HTML is, up to the start of the next line.
+
+    Nothing if it is inside of a quotation, whose > would be read as text, or says that its content is Markdown.
+    """
+    first = text.find(token.content.lstrip().partition("\n")[0].rstrip(), start, end)
+    is_whole = first >= 0 and text[first:end].split() == token.content.split()
+    return [Line(first, end)] if is_whole and not _CONTAINS_MARKDOWN.search(token.content) else []
 
 
 def _locate(text: str, token: Token, position: int) -> list[Line]:
@@ -119,7 +158,9 @@ _KEPT = re.compile(
     r"|!?\[\[[^\[\]\n]+\]\]"  # links in wikis
     r"|^\[[ xX]\](?=\s)|^\[TOC\]$"
     r"|(?<![\w:]):[a-z][\w+-]*:(?![\w:])|\+\+\w+(?:\+\w+)*\+\+"  # emoji, keys
-    rf"|(?P<label>{_ALERT}(?=\s|$)|^\*\[[^\[\]]+\]:)"  # alerts of GitHub, abbreviations
+    r"|(?P<label>"
+    rf"{_ALERT}(?=\s|$)|^\*\[[^\[\]]+\]:|^\[\^[^\[\]\n]+\]:)"  # alerts of GitHub, abbreviations, notes
+    r"|(?P<footnote>\[\^[^\[\]\n]+\])"  # whose label has spaces, which the parser does not read
 )
 
 _WORDS = ("{{", ":", "+", "[[", "![[")
@@ -137,18 +178,19 @@ class InlineMismatchError(Exception):
     """The file does not contain what the parser returns."""
 
 
-def inline_items(text: str, lines: Sequence[Line], tokens: Sequence[Token]) -> list[Item]:
+def inline_items(text: str, lines: Sequence[Line], tokens: Sequence[Token], elements: Elements) -> list[Item]:
     """The items of a paragraph.
 
     Args:
         text: The file.
         lines: The lines of the paragraph.
         tokens: What the parser returns for it.
+        elements: What its elements of HTML do.
 
     Raises:
         InlineMismatchError: They do not agree.
     """
-    reader = _Reader(text, lines, tokens)
+    reader = _Reader(text, lines, tokens, elements)
     items = reader.read_until("")
     if reader.position != lines[-1].end:
         raise InlineMismatchError
@@ -156,8 +198,8 @@ def inline_items(text: str, lines: Sequence[Line], tokens: Sequence[Token]) -> l
 
 
 class _Reader:
-    def __init__(self, text: str, lines: Sequence[Line], tokens: Sequence[Token]) -> None:
-        self._text, self._lines = text, lines
+    def __init__(self, text: str, lines: Sequence[Line], tokens: Sequence[Token], elements: Elements) -> None:
+        self._text, self._lines, self._elements = text, lines, elements
         self._tokens = iter(tokens)
         self.position = lines[0].start
         self._ends_title = bool(re.match(_ALERT, text[lines[0].start : lines[0].end]))  # the first line is one
@@ -186,11 +228,11 @@ class _Reader:
         if kind in ("em", "strong", "s"):
             start = self._take(token.markup)
             items = self.read_until(f"{kind}_close")
-            yield Group((start,), self._take(token.markup), tuple(items))
+            yield Group((start,), self._take(token.markup), tuple(items), MARKDOWN[kind])
         elif token.type.startswith("math_inline"):
             yield Fixed((self._take(f"{token.markup}{token.content}{token.markup}"),), MARKDOWN["math"])
         elif token.type == "footnote_ref":
-            yield Fixed((self._match(_FOOTNOTE)[0],), MARKDOWN["footnote"])
+            yield self._read_note(token)
         elif token.type == "text_special":
             yield TextItem(self._take(token.markup), token.content)
         elif token.type in ("softbreak", "hardbreak"):
@@ -202,15 +244,30 @@ class _Reader:
         elif token.type == "link_open":
             yield self._read_link(token)
         elif token.type == "image":
-            image = self._match(_IMAGE)
-            alt = Inner((TextItem(image[1], image[1]),))
-            yield Fixed(("![", alt, image[0][2 + len(image[1]) :]), MARKDOWN["image"])
+            yield self._read_image()
         elif token.type == "code_inline":
             yield Fixed((self._match(_CODE)[0],), MARKDOWN["code"])
         elif token.type == "html_inline":
-            yield _tag_item(self._take(token.content))
+            yield _tag_item(self._take(token.content), self._elements)
         else:
             raise InlineMismatchError
+
+    def _read_image(self) -> Item:
+        image = self._match(_IMAGE)
+        label, end = image[1], image[0][2 + len(image[1]) :]
+        if end not in ("]", "][]"):
+            return Fixed(("![", Inner((TextItem(label, label),)), end), MARKDOWN["image"])
+        description = Inner((TextItem(label + end[:-1], label),), finish=lambda new, old: f"{new}][{label}")
+        return Fixed(("![", description, "]"), MARKDOWN["image"])
+
+    def _read_note(self, token: Token) -> Item:
+        if token.children is None:
+            return Fixed((self._match(_FOOTNOTE)[0],), MARKDOWN["footnote"])
+        outside, self._tokens = self._tokens, iter(token.children)
+        start = self._take("^[")
+        items = self.read_until("")
+        self._tokens = outside
+        return Fixed((start, Inner(tuple(items)), self._take("]")), FOOTNOTE)
 
     def _read_link(self, token: Token) -> Item:
         start = self.position
@@ -265,18 +322,18 @@ def _text_items(raw: str, text: str) -> Iterator[Item]:
     position = 0
     for match in _KEPT.finditer(raw):
         yield TextItem(raw[position : match.start()], raw[position : match.start()])
-        kind = "label" if match["label"] is not None else "template" if match[0].startswith(_WORDS) else "attributes"
+        kind = match.lastgroup or ("template" if match[0].startswith(_WORDS) else "attributes")
         yield Fixed((match[0],), MARKDOWN[kind])
         position = match.end()
     yield TextItem(raw[position:], raw[position:])
 
 
-def _tag_item(raw: str) -> Event:
+def _tag_item(raw: str, elements: Elements) -> Event:
     tag = _TAG.fullmatch(raw)
     if not tag:
         return Fixed((raw,))
     name = tag[2].lower()
-    return tag_event(raw, name, "closing" if tag[1] else "single" if tag[3] or name in VOID else "opening", HTML)
+    return tag_event(raw, name, "closing" if tag[1] else "single" if tag[3] or name in VOID else "opening", elements)
 
 
 _BOX = re.compile(
@@ -371,12 +428,16 @@ def _read_formula(state: StateInline, silent: bool) -> bool:
 
 _FRONT = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?![ \t]*\r?\n).*?^\1[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 """There is none if a blank line follows the first line, which is then a horizontal rule."""
+_KEY = r"^(?:title|subtitle|description|summary|excerpt|abstract|lead|caption|link_?title|sidebar_label|tagline)\s*"
 _SETTING = re.compile(
-    r"""^(?:title|subtitle|description|summary|excerpt|abstract|lead|caption)\s*[:=][ \t]*
-    (?:"(?P<double>(?:[^"\\\r\n]|\\["\\])+)"|'(?P<single>[^'\r\n]+)'|(?P<plain>[^\s"'>|&*!%@`\[{#](?:[^\r\n#]|(?<!\s)\#)*?))
-    [ \t]*\r?$""",
+    rf"""{_KEY}[:=][ \t]*
+    (?:"(?P<double>(?:[^"\\\r\n]|\\["\\])+)"|'(?P<single>[^'\r\n]+)'
+    |(?P<plain>[^\s"'>|&*!%@`\[{{#](?:[^\r\n#]|(?<!\s)\#)*?(?:\r?\n[ \t]+[^\s#][^\r\n]*?)*))
+    [ \t]*\r?$
+    |{_KEY}:[ \t]*(?P<style>[>|])[+-]?[ \t]*\r?\n(?P<block>(?:[ \t]+\S[^\r\n]*\r?\n|[ \t]*\r?\n)+)""",
     re.MULTILINE | re.VERBOSE | re.IGNORECASE,
 )
+_BETWEEN_LINES = re.compile(r"(\A[ \t]*|[ \t]*\r?\n\s*)")
 
 
 def split_front_matter(text: str, file: DocumentFile) -> tuple[list[Part], str]:
@@ -384,15 +445,31 @@ def split_front_matter(text: str, file: DocumentFile) -> tuple[list[Part], str]:
     front = _FRONT.match(text)
     if not front:
         return [], text
-    writing = file.writing(lambda translation: translation, lambda new, old: json.dumps(new, ensure_ascii=False))
+    writing = file.writing(lambda translation: translation)
+    quoted = replace(writing, finish=lambda new, old: json.dumps(new, ensure_ascii=False))
     parts: list[Part] = []
     position = 0
     for match in _SETTING.finditer(front[0]):
-        start, end = match.span(match.lastgroup or 0)
-        quotes = 0 if match["plain"] else 1
+        kind = match.lastgroup or ""
+        start, end = match.span(kind)
+        quotes = 1 if kind in ("double", "single") else 0
         raw = front[0][start - quotes : end + quotes]
-        value = match[match.lastgroup or 0].replace('\\"', '"').replace("\\\\", "\\")
-        parts += [front[0][position : start - quotes]]
-        parts += to_parts([TextItem(raw, value)], writing)
+        parts.append(front[0][position : start - quotes])
+        if kind == "block":
+            parts += to_parts(list(_block_items(raw, match["style"] == ">")), writing)
+        else:
+            value = " ".join(match[kind].split()) if "\n" in match[kind] else match[kind]
+            parts += to_parts([TextItem(raw, value.replace('\\"', '"').replace("\\\\", "\\"))], quoted)
         position = end + quotes
     return [*parts, front[0][position:]], text[front.end() :]
+
+
+def _block_items(raw: str, folds: bool) -> Iterator[Item]:
+    """The items of a text in YAML with several lines, whose line breaks are spaces after >, but not after |."""
+    for index, piece in enumerate(_BETWEEN_LINES.split(raw)):
+        if index % 2 == 0:
+            yield TextItem(piece, piece)
+        elif piece.count("\n") != 1:
+            yield Fixed((piece,), DIVIDER)
+        else:
+            yield TextItem(piece, " ") if folds else Fixed((piece,), BREAK)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.formats.package import OpenMember, PackagedDocument
+from dragoman.documents.formats.package import OpenMember, PackagedDocument, warn_of_comments
 from dragoman.documents.formats.xml_text import open_xml
 from dragoman.errors import UserError
 from dragoman.markup.elements import ODT
@@ -29,5 +29,7 @@ def _find_members(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, 
         )
     if _MANIFEST in members and b"encryption-data" in archive.read(_MANIFEST):
         raise UserError(f"{file.name}: is encrypted; open it in LibreOffice, remove the password, and save it again")
+    if b"<office:annotation" in archive.read(_CONTENT):
+        warn_of_comments(file)
     opener = partial(open_xml, elements=ODT)
     return {name: opener for name in (_CONTENT, _STYLES) if name in members}

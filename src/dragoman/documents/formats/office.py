@@ -10,27 +10,38 @@ from functools import partial
 
 from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.package import OpenMember, PackagedDocument, Relationships, find_by_root
+from dragoman.documents.formats.package import (
+    OpenMember,
+    PackagedDocument,
+    Relationships,
+    find_by_root,
+    warn_of_comments,
+)
 from dragoman.documents.passage import to_parts
 from dragoman.errors import UserError
 from dragoman.markup.elements import BLOCK, DIVIDER, HIDDEN, INLINE, MAYBE_NOTE, OFFICE, WORD
 from dragoman.markup.items import Fixed, Group, Inner, Item, Piece, TextItem, raw_text
-from dragoman.markup.tags import CodeEdge, match_edges
+from dragoman.markup.tags import CodeEdge, attribute_pieces, match_edges, read_attributes
 from dragoman.markup.xml import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, xml_text
 
 _WORD_PARTS = ("footnotes", "endnotes", "header", "footer")
 _WORD_ROOTS = ("document", "footnotes", "endnotes", "hdr", "ftr")
 _SLIDE_ROOTS = ("sld", "notes")
+_DRAWN = ("diagramData", "diagramDrawing", "chart")
+"""Parts of drawings: a diagram has its texts twice, as they are edited and as they are shown."""
+
+_DESCRIBED = ("docPr", "cNvPr")
+_COMMENT = re.compile(rb"<(?:\w+:)?(?:t|text)[\s>]")
 _REVISION = re.compile(r'\s[\w:]*rsid\w*="[^"]*"')
 
 
 def open_docx(file: DocumentFile) -> PackagedDocument:
-    """The body, the notes, the headers and the footers of a document."""
+    """The body, the notes, the headers and the footers of a document, and its diagrams and titles of charts."""
     return PackagedDocument(file, partial(_find_text, file))
 
 
 def open_pptx(file: DocumentFile) -> PackagedDocument:
-    """The slides of a presentation, each with its notes."""
+    """The slides of a presentation, each with its diagrams, its titles of charts, and its notes."""
     return PackagedDocument(file, partial(_find_slides, file))
 
 
@@ -38,11 +49,12 @@ def _find_text(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, Ope
     related = Relationships(file, archive)
     main = related.targets("", "officeDocument")
     others = [target for part in main for kind in _WORD_PARTS for target in related.targets(part, kind)]
-    names = [*main, *others] or find_by_root(archive, _WORD_ROOTS)
+    names = _with_drawings(related, [*main, *others]) or find_by_root(archive, _WORD_ROOTS)
     if not names:
         raise UserError(
             f"{file.name}: is not a Word document, because it contains no text; save it again in its program"
         )
+    _warn_of_comments(file, archive, [each for part in main for each in related.targets(part, "comments")])
     return dict.fromkeys(names, open_office_xml)
 
 
@@ -51,12 +63,26 @@ def _find_slides(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, O
     main = related.targets("", "officeDocument")
     slides = [slide for part in main for slide in related.targets(part, "slide")]
     names = [name for slide in slides for name in (slide, *related.targets(slide, "notesSlide"))]
-    names = names or find_by_root(archive, _SLIDE_ROOTS)
+    names = _with_drawings(related, names) or find_by_root(archive, _SLIDE_ROOTS)
     if not main and not names:
         raise UserError(
             f"{file.name}: is not a presentation, because it contains no slides; save it again in its program"
         )
+    _warn_of_comments(file, archive, [each for part in slides for each in related.targets(part, "comments")])
     return dict.fromkeys(names, open_office_xml)
+
+
+def _with_drawings(related: Relationships, names: Sequence[str]) -> list[str]:
+    """Members with text, each followed by those of the drawings in it."""
+    return [
+        each for name in names for each in (name, *(part for kind in _DRAWN for part in related.targets(name, kind)))
+    ]
+
+
+def _warn_of_comments(file: DocumentFile, archive: zipfile.ZipFile, parts: Sequence[str]) -> None:
+    """Say that comments are not translated, if one of these parts contains some."""
+    if any(_COMMENT.search(archive.read(part)) for part in parts):
+        warn_of_comments(file)
 
 
 def open_office_xml(file: DocumentFile) -> PassageDocument:
@@ -83,13 +109,25 @@ def _add_blocks(nodes: Sequence[XmlNode], items: list[Item], raw: list[str]) -> 
         if isinstance(node, XmlText):
             raw.append(node.raw)
             continue
-        raw.append(node.start)
+        pieces = _start_pieces(node)
+        if len(pieces) > 1:
+            items.append(Fixed(("".join(raw), *pieces), DIVIDER))
+            raw.clear()
+        else:
+            raw.append(node.start)
         if OFFICE.find(node.name) is BLOCK:
             items += [Fixed(("".join(raw),), DIVIDER), *_inline_items(node.children)]
             raw.clear()
         else:
             _add_blocks(node.children, items, raw)
         raw.append(node.end)
+
+
+def _start_pieces(node: XmlElement) -> tuple[Piece, ...]:
+    """The start tag, with the description of a picture."""
+    if node.name not in _DESCRIBED or not node.attributes.get("descr"):
+        return (node.start,)
+    return attribute_pieces(node.start, node.name, read_attributes(node.start), node.attributes, OFFICE)
 
 
 def _inline_items(nodes: Sequence[XmlNode]) -> list[Item]:

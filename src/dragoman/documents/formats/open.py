@@ -67,7 +67,13 @@ _REMEDIES = {
     ".yaml": "convert it with yaml2po to .po, and the translation back with po2yaml",
     ".resx": "convert it with resx2po to .po, and the translation back with po2resx",
     ".ts": "convert it with lconvert to .xlf, and the translation back",
-    ".xml": "if it contains Android's strings, convert it with a2po to .po, and the translation back",
+    ".xml": "convert it to .po with a2po (strings of Android) or po4a (DocBook and others), and the translation back",
+    ".xhtml": "rename it to .html",
+    ".rst": "extract its texts with sphinx-build -b gettext to .pot",
+    ".adoc": "convert it with po4a to .po, and the translation back",
+    ".tex": "convert it with po4a to .po, and the translation back",
+    ".ass": "save it as .srt",
+    ".ssa": "save it as .srt",
     ".zip": "extract it, and translate its files one by one",
 }
 

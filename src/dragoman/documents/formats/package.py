@@ -6,6 +6,7 @@ import copy
 import io
 import posixpath
 import re
+import warnings
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -152,3 +153,8 @@ def _refuse_encrypted(file: DocumentFile) -> None:
             f"{file.name}: is encrypted, or an old Office document; open it in its program, remove the password, and "
             f"save it as {suffix}"
         )
+
+
+def warn_of_comments(file: DocumentFile) -> None:
+    """Say that the comments of a document stay as they are."""
+    warnings.warn(f"{file.name}: its comments are not translated", stacklevel=2)

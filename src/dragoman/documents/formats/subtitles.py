@@ -23,7 +23,7 @@ from dragoman.markup.elements import DIVIDER, SUBTITLES, VOID
 from dragoman.markup.items import Fixed, Item, TextItem
 from dragoman.markup.tags import Event, fold_tags, tag_event
 
-_TIME = r"(?:\d+:)?\d{1,2}:\d{1,2}[.,]\d{1,3}"
+_TIME = r"(?:\d+:)?\d{1,2}:\d{1,2}[.,:]\d{1,3}"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\r\n]*")
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|$)")
 _NUMBER = re.compile(r"\W*\d+\W*")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from dragoman.corpus.delimited import DELIMITERS, SAMPLE, detect_delimiter, stated_delimiter
+from dragoman.corpus.delimited import DELIMITERS, HEADER_CELL, SAMPLE, detect_delimiter, stated_delimiter
 from dragoman.corpus.references import UndeclaredError
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
@@ -29,7 +29,6 @@ _IDENTIFIER = re.compile(r"\S*\d\S*")
 _WORD_WITHOUT_SPACES = 6  # characters
 _QUOTED = r'"[^"]*+(?:""[^"]*+)*"'
 _QUOTED_WITHOUT_TABS = _QUOTED.replace('[^"]', r'[^"\t]')
-_HEADER_CELL = re.compile(r"[^\W\d][\w.:-]*")
 
 
 def open_csv(file: DocumentFile) -> PassageDocument:
@@ -94,9 +93,15 @@ def _usual(widths: Sequence[int]) -> int:
 
 
 def _check_widths(rows: Sequence[list[Cell]], delimiter: str, name: str) -> None:
-    """UserError if a row has more cells than most: then one of them contains the delimiter, and would be divided."""
+    """UserError if a row has more cells than most: then one of them contains the delimiter, and would be divided.
+
+    Rows may lack cells at their end, so that a header may have more of them.
+    """
     widths = [max((index for index, (cell, _) in enumerate(row, 1) if cell), default=0) for row in rows]
     usual, line = _usual(list(filter(None, widths))) if any(widths) else 0, 1
+    names = [_unquoted(cell) for cell, _ in rows[0][: widths[0]]] if rows else []
+    if len(set(names)) == len(names) and all(map(HEADER_CELL.fullmatch, names)):
+        usual = max(usual, len(names))
     for row, width in zip(rows, widths, strict=True):
         if 1 < usual < width:
             raise UserError(
@@ -149,7 +154,7 @@ def _is_header(rows: Sequence[list[Cell]]) -> bool:
     names, *others = [[_unquoted(cell) for cell, _ in row] for row in rows[:SAMPLE]]
     texts = [list(filter(is_translatable, column)) for column in zip(*others, strict=False)]
     has_sentences = any(2 * sum(map(_has_words, column)) >= len(column) > 0 for column in texts)
-    are_names = all(_HEADER_CELL.fullmatch(name) and not _has_words(name) for name in names)
+    are_names = all(HEADER_CELL.fullmatch(name) and not _has_words(name) for name in names)
     return has_sentences and are_names and len(set(names)) == len(names)
 
 
