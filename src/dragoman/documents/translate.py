@@ -70,7 +70,8 @@ class TextTranslator:
         self._trained = trained = bundle.table("training_text", TrainingText)
         self.follows_glossaries = trained is not None and trained.terms > 0
         """Whether the model learned to use given terms, in the form that a sentence needs."""
-        self._matcher, forms = TermMatcher.of(*data.languages), form_finder(self.target_language)
+        self._matcher = TermMatcher.of(*data.languages)
+        forms = form_finder(self.target_language, trained.target_words if trained else "")
         self._search = TermSearch(translator, self._matcher, forms, marks=self.follows_glossaries)
         self._language = trained and SourceLanguage(trained, self.source_language, self.target_language)
         self._confidence = bundle.table("confidence", Confidence)
