@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from dragoman.corpus import hub, named
 from dragoman.corpus.columns import FORMULA_ERRORS
 from dragoman.corpus.corpus import FORMATS, CorpusFormat, find_corpora, read_corpus
-from dragoman.corpus.lines import LineError
+from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import has_suffix
-from dragoman.corpus.rows import open_rows
+from dragoman.corpus.rows import open_single_file
 from dragoman.dataset.pairs import CorpusPairs, read_pairs
 from dragoman.dataset.prepare import prepare
 from dragoman.errors import UserError
@@ -75,13 +75,14 @@ class SemicolonFormat:
         return has_suffix(reference, ".ssv")
 
     def open_corpus(self, reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
-        return open_rows(reference, self._parse, languages)
+        return open_single_file(reference, self._read)
 
-    def _parse(self, line: str, languages: Languages) -> Pair:
-        source, semicolon, target = line.partition(";")
-        if not semicolon:
-            raise LineError("no semicolon")
-        return Pair(source, target)
+    def _read(self, path: Path) -> Iterator[Pair]:
+        for number, line in enumerate(read_lines(path), start=1):
+            source, semicolon, target = line.partition(";")
+            if not semicolon:
+                raise UserError(f"{path} line {number}: no semicolon")
+            yield Pair(source, target)
 
 
 @pytest.fixture

@@ -146,9 +146,9 @@ def test_cleaned_corpora_keep_their_weights(make_recipe_of: Any, corpus: Path, t
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"corpus": "a.tsv", "weight": 0}, "weight >= 0.001 and <= 1,000"),
+        ({"corpus": "a.tsv", "weight": 0}, "weight = 0: must be a number >= 0.001 and <= 1,000"),
         ({"corpus": "a.tsv", "weight": "much"}, "data.train[0]"),
-        ({"weight": 2}, "a table of corpus (optional: weight >= 0.001 and <= 1,000, tagged)"),
+        ({"weight": 2}, "data.train[0].corpus: missing"),
     ],
 )
 def test_invalid_weights_are_refused(entry: dict[str, Any], message: str, make_recipe_of: Any) -> None:

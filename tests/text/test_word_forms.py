@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dragoman.text.glossary import Glossary, Term
 from dragoman.text.lemmas import LONGEST, lemmatizer
 from dragoman.text.term_matcher import TermMatcher
 from dragoman.text.word_forms import MOST_FORMS, form_finder
@@ -116,3 +117,41 @@ def test_placeholders_and_links_in_a_term_have_no_other_forms() -> None:
     finder = form_finder("de")
     assert finder("{Akte} www.x.de/Akte") == ["{Akte} www.x.de/Akte"]
     assert [form.removeprefix("{Akte} ") for form in finder("{Akte} Haus")] == finder("Haus")
+
+
+SORBIAN = "pytnik škola šule pytnica škole šulu škoda dom pytnikow domje školy pytnistwo"
+
+
+@pytest.mark.parametrize(
+    ("term", "forms"),
+    [
+        ("škola", {"škole", "školy"}),
+        ("Pytnik", {"Pytnica", "Pytnikow"}),
+        ("wulka škola", {"wulka škole", "wulka školy"}),
+        ("dom", set()),  # too short
+        ("ŠKOLA", set()),
+        ("kniha", set()),  # not in the training text
+    ],
+)
+def test_without_a_dictionary_forms_are_words_of_the_training_text_that_begin_alike(term: str, forms: set[str]) -> None:
+    found = form_finder("hsb", SORBIAN)(term)
+    assert found[0] == term
+    assert set(found[1:]) == forms
+    matcher = TermMatcher(None, lemmatizer("hsb"))
+    assert all(matcher.count(f"So {form}.", term) for form in found)
+    assert form_finder("hsb")(term) == [term]
+
+
+@pytest.mark.parametrize(
+    ("language", "translation", "use"),
+    [
+        ("hsb", "To je škola.", "exactly"),
+        ("hsb", "W škole je.", "unsure"),
+        ("hsb", "To je škoda.", "not"),
+        ("cs", "Ve škole.", "inflected"),
+        ("cs", "Je to škoda.", "not"),
+    ],
+)
+def test_a_form_without_a_dictionary_is_unsure(language: str, translation: str, use: str) -> None:
+    (checked,) = TermMatcher.of("de", language).check("Schule", Glossary([Term("Schule", "škola")]), translation)
+    assert checked.used == use

@@ -144,6 +144,8 @@ def _explain_columns(values: Sequence[str], second: Sequence[str], problem: str,
     if found and looks_like_header([values[column] for column in found], languages):
         names = tuple(values[column].strip() for column in found)
         return UndeclaredError(f"{problem}; the first row looks like a header row", columns=names)
+    if looks_like_header(values, languages):
+        refuse_variants(values, languages, problem.partition(": ")[0])
     letters = [sum(map(str.isalpha, text)) for text in values]
     next_row = [*second, *[""] * len(values)]
     rest = [
@@ -202,6 +204,8 @@ def _find_columns(values: Sequence[str], file: CorpusFile, place: str, languages
     names = [cell.strip() for cell in values]
     if file.columns is None:
         found = match_languages(names, languages)
+        if found is None:
+            refuse_variants(names, languages, place)
         if found is None and len(names) != 2:
             shown = ", ".join(map(repr, names))
             problem = f"{place}: no columns named {languages[0]!r} and {languages[1]!r}, only {shown}"
@@ -232,7 +236,34 @@ def match_languages(names: Sequence[str], languages: Languages) -> tuple[int, in
 
 
 def _match_by_language(names: Sequence[str], languages: Languages) -> tuple[int, int] | None:
-    return _single_columns(*([i for i, name in enumerate(names) if names_language(name, each)] for each in languages))
+    return _single_columns(*(_columns_of(names, each) for each in languages))
+
+
+def _columns_of(names: Sequence[str], language: str) -> list[int]:
+    """The columns that are named after a language; only the one that is its code, if there is one."""
+    found = [index for index, name in enumerate(names) if names_language(name, language)]
+    exact = [index for index in found if _is_code(names[index], language)]
+    return exact or found
+
+
+def _is_code(name: str, language: str) -> bool:
+    name = name.strip().lower().replace("_", "-")
+    return name == language.lower().replace("_", "-") and name not in _OTHER_WORDS
+
+
+def refuse_variants(names: Sequence[str], languages: Languages, place: str) -> None:
+    """Check that names do not stand for different variants of a language, such as zh-Hans and zh-Hant for zh.
+
+    Raises:
+        UserError: They do.
+    """
+    for number, language in enumerate(languages):
+        found = [names[index].strip() for index in _columns_of(names, language)]
+        if len(found) > 1:
+            shown = " and ".join(map(repr, found))
+            wanted = [*languages[:number], found[0], *languages[number + 1 :]]
+            chosen = f"--languages {':'.join(wanted)}" if looks_like_tag(found[0]) else "another name for the others"
+            raise UserError(f"{place}: {shown} stand for {language}; choose one of them, for example with {chosen}")
 
 
 def _single_columns(sources: Sequence[int], targets: Sequence[int]) -> tuple[int, int] | None:

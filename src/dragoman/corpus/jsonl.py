@@ -6,20 +6,23 @@ Other keys are found as the columns of a table are, such as ``German`` or ``src`
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from contextlib import closing
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from dragoman.corpus.checks import existing_file
+from dragoman.corpus.checks import existing_file, warn_of_unused
 from dragoman.corpus.columns import languages_of_header, match_languages
 from dragoman.corpus.lines import LineError, check_text, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import join_lines
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
-from dragoman.corpus.rows import open_rows
+from dragoman.corpus.rows import open_single_file
+from dragoman.corpus.translation_units import Variants, choose_variants, warn_of_variants
 from dragoman.errors import UserError
-from dragoman.languages.codes import looks_like_tag
+from dragoman.languages.codes import looks_like_tag, same_language
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .jsonl file"
@@ -33,7 +36,7 @@ def recognizes(reference: CorpusReference) -> bool:
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
     """The corpus in this file; UserError if it is missing."""
     refuse_settings(reference, "delimiter", "columns", "header", "quotes")
-    return open_rows(reference, _parse, languages)
+    return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
 
 
 def stated_languages(reference: CorpusReference) -> list[str]:
@@ -52,31 +55,72 @@ def stated_languages(reference: CorpusReference) -> list[str]:
     return tags if len(tags) > 1 else languages_of_header(keys) or tags
 
 
-def _parse(line: str, languages: Languages) -> Pair:
-    record = _load(line)
-    places = [texts for texts in (record.get("translation"), record) if isinstance(texts, dict)]
-    for find_keys in _stated_keys, _named_keys:
-        for texts in places:
-            if keys := find_keys(tuple(key for key in texts if isinstance(texts[key], str | None)), languages):
-                source, target = (check_text(join_lines(texts[key] or "")) for key in keys)  # null: not translated
-                return Pair(source, target)
+def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
+    """The pairs of a file; blank lines are ignored, and so are records in another variant of a language."""
+    with closing(read_lines(path, encoding)) as lines:
+        records, variants = choose_variants(
+            _records(lines, path), languages, lambda each: chain.from_iterable(_places(each[1]))
+        )
+        total = used = 0
+        for number, record in records:
+            try:
+                total += 1
+                if pair := _to_pair(record, languages, variants):
+                    used += 1
+                    yield pair
+            except LineError as error:
+                raise UserError(f"{path} line {number}: {error}") from None
+    what = f"records have other variants of {languages[0]} or {languages[1]}, and are not used"
+    warn_of_unused(str(path), total - used, total, what)
+    warn_of_variants(variants, languages, str(path))
+
+
+def _records(lines: Iterable[str], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(lines, start=1):
+        try:
+            if line.strip():  # not a blank line between pairs, or after them
+                yield number, _load(line)
+        except LineError as error:
+            raise UserError(f"{path} line {number}: {error}") from None
+
+
+def _places(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Where a record may have its texts."""
+    return [texts for texts in (record.get("translation"), record) if isinstance(texts, dict)]
+
+
+def _to_pair(record: dict[str, Any], languages: Languages, variants: tuple[Variants, Variants]) -> Pair | None:
+    """The pair of a record; None if it has one in other variants of the languages."""
+    places = _places(record)
     for texts in places:
-        if keys := _stated_keys(tuple(texts), languages) or _named_keys(tuple(texts), languages):
-            raise LineError(f"the values of {keys[0]!r} and {keys[1]!r} must be strings or null")
+        keys = tuple(key for key, text in texts.items() if isinstance(text, str | None))
+        if found := _find_keys(keys, languages, variants):
+            source, target = (check_text(join_lines(texts[key] or "")) for key in found)  # null: not translated
+            return Pair(source, target)
+    for texts in places:
+        if found := _find_keys(tuple(texts), languages, variants):
+            raise LineError(f"the values of {found[0]!r} and {found[1]!r} must be strings or null")
+    tags = [key for texts in places for key in texts if looks_like_tag(key)]
+    if all(any(same_language(tag, language) for tag in tags) for language in languages):
+        return None
     raise LineError(
         f"expected strings under {languages[0]!r} and {languages[1]!r} (at the top level or under 'translation') or "
         f"under 'source' and 'target', found the keys {', '.join(map(repr, record)) or '(none)'}"
     )
 
 
-def _stated_keys(keys: tuple[str, ...], languages: Languages) -> Languages | None:
-    """The two languages, or else the two sides, if they are keys."""
-    return next((wanted for wanted in (languages, ("source", "target")) if set(wanted) <= set(keys)), None)
+def _find_keys(
+    keys: tuple[str, ...], languages: Languages, variants: tuple[Variants, Variants]
+) -> tuple[str, str] | None:
+    """The keys of the two languages, or else those that are named after the languages or sides."""
+    source, target = (each.find(keys) for each in variants)
+    if source and target and source != target:
+        return source, target
+    return _named_keys(tuple(key for key in keys if not any(key in each.others for each in variants)), languages)
 
 
 @lru_cache
-def _named_keys(keys: tuple[str, ...], languages: Languages) -> Languages | None:
-    """The two keys that are named after the languages or sides."""
+def _named_keys(keys: tuple[str, ...], languages: Languages) -> tuple[str, str] | None:
     columns = match_languages(keys, languages)
     return None if columns is None else (keys[columns[0]], keys[columns[1]])
 

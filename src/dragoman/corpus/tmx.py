@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -25,7 +25,7 @@ from dragoman.corpus.translation_units import (
 from dragoman.errors import UserError
 from dragoman.languages.codes import find_language
 from dragoman.markup.units import tmx_variants
-from dragoman.markup.xml import xml_text
+from dragoman.markup.xml import XmlElement, xml_text
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .tmx file"
@@ -79,10 +79,10 @@ def read_tmx(stream: IO[bytes], name: str, encoding: str | None, languages: Lang
     units, variants = choose_variants(texts, languages, lambda unit: unit[0])
     for segments, line in units:
         total += 1
-        source, target = (each.find(segments) for each in variants)
+        source, target = variants[0].find(segments), variants[1].find(segments)
         if source is not None and target is not None and source != target:
             matched += 1
-            ambiguous += any(len(segments[tag]) > 1 and xml_text(segments[tag][1]).strip() for tag in (source, target))
+            ambiguous += _has_several(segments[source]) or _has_several(segments[target])
             yield to_pair(segments[source][0], segments[target][0], f"{name} line {line}")
         elif not matched:
             found.update(segments.keys())
@@ -90,3 +90,7 @@ def read_tmx(stream: IO[bytes], name: str, encoding: str | None, languages: Lang
     warn_of_unused(name, total - matched, total, f"units lack {languages[0]} or {languages[1]}, and are not used")
     warn_of_unused(name, ambiguous, total, "units have several texts in one language; the first is used")
     warn_of_variants(variants, languages, name)
+
+
+def _has_several(texts: Sequence[XmlElement]) -> bool:
+    return len(texts) > 1 and bool(xml_text(texts[1]).strip())

@@ -55,8 +55,8 @@ def to_pair(source: XmlElement, target: XmlElement, place: str) -> Pair:
 
     Control characters become spaces: XML allows only those that many public corpora contain.
     """
-    before, after = (replace_forbidden(join_lines(segment_text(segment))) for segment in (source, target))
-    return make_pair(before, after, place)
+    before, after = join_lines(segment_text(source)), join_lines(segment_text(target))
+    return make_pair(replace_forbidden(before), replace_forbidden(after), place)
 
 
 def segment_text(segment: XmlElement) -> str:

@@ -10,13 +10,14 @@ from pathlib import Path, PurePosixPath
 
 from dragoman.corpus.archive import open_archive
 from dragoman.corpus.checks import existing_file
+from dragoman.corpus.columns import refuse_variants
 from dragoman.corpus.lines import decode_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.corpus.tmx import memory_languages, read_tmx
 from dragoman.errors import UserError
-from dragoman.languages.codes import find_language, looks_like_tag
+from dragoman.languages.codes import language_variants, looks_like_tag
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .zip file"
@@ -94,9 +95,10 @@ def _find_sides(names: list[str], languages: Languages, path: Path) -> tuple[str
     """The files whose suffixes are the languages and whose names are equal otherwise."""
     found = []
     for files in _by_stem(names).values():
-        source, target = (find_language(language, tuple(files)) for language in languages)
-        if source and target and source != target:
-            found.append((files[source], files[target]))
+        sources, targets = (language_variants(language, files) for language in languages)
+        if sources and targets and sources != targets:
+            refuse_variants(list(files), languages, str(path))
+            found.append((files[sources[0]], files[targets[0]]))
     if len(found) > 1:
         shown = ", ".join(source for source, _ in sorted(found)[:_SHOWN])
         raise UserError(f"{path}: contains several corpora ({shown}); extract it and list those to use")

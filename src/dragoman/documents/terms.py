@@ -45,16 +45,8 @@ from dragoman.text.link import Link
 from dragoman.text.placeholders import find_spans, text_between
 from dragoman.text.term_matcher import TermMatcher, capitalize, contains_term, count_term, is_copied
 from dragoman.text.translation import Translation
-from dragoman.text.word_forms import ENDING, FindForms, is_compound, is_dictionary_form
+from dragoman.text.word_forms import FindForms, begins_alike, is_compound, is_dictionary_form
 from dragoman.translator import SourceText, Translator
-
-SAME_STEM = 0.6
-"""The share of a term with which a probable form begins that the dictionaries lack, such as "wikis" of "wiki".
-
-"Dialog" and "Dialogfenster" are no forms of "Dialogfeld".
-"""
-
-SHORTEST_STEM = 4  # letters: "wing" is no form of "wine"
 
 COST_IN_COMPOUND = 4.0
 """How much less probable a translation may be if a term replaces a compound that contains it, in nats.
@@ -173,7 +165,7 @@ class TermSearch:
     def _replaces(self, draft: TermDraft, place: TermPlace) -> bool:
         """Whether a term replaces the words in its place; not if a model that knows the term has inflected it."""
         words = [place.replaced, *(place.replaced[start:end] for start, end in term_words(place.replaced))]
-        is_form = self._marks and any(_is_probable_form(word, place.form) for word in words)
+        is_form = self._marks and any(begins_alike(word, place.form) for word in words)
         if is_form:
             draft.tried.add(place.found)
         return not is_form
@@ -243,13 +235,6 @@ class TermSearch:
     def _can_search(self, draft: TermDraft, place: TermPlace) -> bool:
         (ids,) = self._bundle.target.encode_masked([place.prefix])
         return place.start >= draft.fixed and len(ids) < self._source_limit
-
-
-def _is_probable_form(word: str, term: str) -> bool:
-    stem = fold(term)[: max(SHORTEST_STEM, math.ceil(SAME_STEM * len(term)))]
-    if len(stem) < SHORTEST_STEM:
-        return fold(word) == stem  # "its" is no form of IT
-    return fold(word).startswith(stem) and abs(len(word) - len(term)) <= ENDING
 
 
 _AFTER_WORD = regex.compile(r"[\p{Pe}\p{Pf}.,;:!?%]")

@@ -97,7 +97,7 @@ class TextTranslator:
         from dragoman.documents.terms import TermSearch
         from dragoman.text.word_forms import form_finder
 
-        forms = form_finder(self.target_language)
+        forms = form_finder(self.target_language, self._trained.target_words if self._trained else "")
         return TermSearch(self.translator, self._matcher, forms, marks=self.follows_glossaries)
 
     def __call__(self, text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
 import langcodes
@@ -65,6 +65,12 @@ def _find_tag(code: str, tags: Mapping[str, str]) -> str | None:
         if found := next((tag for tag, normalized in tags.items() if accept(normalized)), None):
             return found
     return None
+
+
+def language_variants(wanted: str, available: Iterable[str]) -> list[str]:
+    """All codes that stand for a language, such as zh-Hans and zh-Hant for zh; only the same code if it is one."""
+    tags = [tag for tag in available if find_language(wanted, (tag,)) is not None]
+    return [tag for tag in tags if _normalize(tag) == _normalize(wanted)] or tags
 
 
 def same_language(code: str, other: str) -> bool:

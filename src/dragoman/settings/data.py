@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from dragoman.settings.base import Settings, advanced
 
@@ -18,6 +18,11 @@ Encoding = Annotated[
 ]
 _LANGUAGE_CODE = r"^[A-Za-z][A-Za-z0-9]*([-_.][A-Za-z0-9]+)*$"
 Column = Annotated[int, Field(ge=1, le=1000)] | Annotated[str, Field(min_length=1)]
+
+
+def _as_tuple(value: Any) -> Any:
+    """A list as a tuple: what chooses the kind of a table has read it from JSON already."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 class FilePair(Settings):
@@ -36,7 +41,7 @@ class CorpusFile(Settings):
     delimiter: Literal[",", ";", "|", "\t"] | None = Field(
         None, description="What separates the columns of a CSV or TSV file; unset to detect it in a CSV file."
     )
-    columns: tuple[Column, Column] | None = Field(
+    columns: Annotated[tuple[Column, Column] | None, BeforeValidator(_as_tuple)] = Field(
         None,
         description="Columns with the source and the target in a CSV, TSV or XLSX file: names in the header row, or "
         "numbers that start at 1.",
@@ -56,6 +61,20 @@ class CorpusFile(Settings):
 CorpusReference = str | FilePair | CorpusFile
 """A corpus: a catalog split such as ``multi30k:train``, ``captions:train`` or ``hf:NAME:SPLIT``; a pattern such as
 ``my/train.{lang}.gz``; a file in one of the formats of `dragoman.corpus.corpus`; or a table that describes files."""
+
+
+def _kind_of_reference(value: Any) -> str | None:
+    """The type of a reference, which the keys of a table tell; None if it has no such keys."""
+    if not isinstance(value, dict):
+        return type(value).__name__
+    kinds = (("source", FilePair), ("target", FilePair), ("file", CorpusFile))
+    return next((kind.__name__ for key, kind in kinds if key in value), None)
+
+
+_Text = Annotated[str, Tag("str")]
+_Files = Annotated[FilePair, Tag("FilePair")]
+_File = Annotated[CorpusFile, Tag("CorpusFile")]
+_Reference = Annotated[_Text | _Files | _File, Discriminator(_kind_of_reference)]
 LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1000.0
 IMPORTED = "imported from"
 """How the name of the training text of an imported model begins; the text itself is not known."""
@@ -64,7 +83,9 @@ IMPORTED = "imported from"
 class WeightedCorpus(Settings):
     """A training corpus that is seen more or less often than the others, or whose sources are marked."""
 
-    corpus: CorpusReference = Field(description="The corpus, as it would be written alone.")
+    corpus: _Reference = Field(
+        description="The corpus, as it would be written alone. The keys of its table may also be next to these two."
+    )
     weight: float = Field(
         1.0,
         ge=LEAST_WEIGHT,
@@ -78,6 +99,27 @@ class WeightedCorpus(Settings):
         "machines, as `dragoman backtranslate` writes it, from other text (Caswell et al. 2019).",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _separate_files(cls, values: Any) -> Any:
+        """Move the keys that describe files to `corpus`."""
+        if not isinstance(values, dict) or "corpus" in values:
+            return values
+        own = {key: value for key, value in values.items() if key in cls.model_fields}
+        files = {key: value for key, value in values.items() if key not in own}
+        return own | {"corpus": files} if own and _kind_of_reference(files) else values
+
+
+def _kind_of_corpus(value: Any) -> str | None:
+    """The same for a corpus that may have a weight."""
+    has_weight = isinstance(value, dict) and not value.keys().isdisjoint(WeightedCorpus.model_fields)
+    return "WeightedCorpus" if has_weight else _kind_of_reference(value)
+
+
+_TrainingCorpus = Annotated[
+    _Text | _Files | _File | Annotated[WeightedCorpus, Tag("WeightedCorpus")], Discriminator(_kind_of_corpus)
+]
+
 
 class Data(Settings):
     """The sentence pairs for training, validation and tests."""
@@ -88,18 +130,18 @@ class Data(Settings):
     target_language: str = Field(
         pattern=_LANGUAGE_CODE, description="Code of the language to translate into, such as 'en'."
     )
-    train: tuple[CorpusReference | WeightedCorpus, ...] = Field(
+    train: tuple[_TrainingCorpus, ...] = Field(
         min_length=1,
         description="Corpora to train on: 'multi30k:train' (catalog), 'my/train.{lang}' (line-aligned files; {lang} "
         "is replaced by the language code), a file (.tsv, .csv, .jsonl, .xlsx, .tmx, .xliff, .po, .zip), "
-        "'hf:NAME:SPLIT', {source = FILE, target = FILE}, or {file = FILE, …}; {corpus = CORPUS, weight = 2} to see a "
-        "corpus twice as often.",
+        "'hf:NAME:SPLIT', {source = FILE, target = FILE}, or {file = FILE, …}; {corpus = CORPUS, weight = 2}, or "
+        "weight in one of these tables, to see a corpus twice as often.",
     )
-    validation: tuple[CorpusReference, ...] = Field(
+    validation: tuple[_Reference, ...] = Field(
         (),
         description="Corpora to validate on; if there are none, validation_pairs are held out of the training corpora.",
     )
-    test: tuple[CorpusReference, ...] = Field((), description="Corpora to score the finished model on.")
+    test: tuple[_Reference, ...] = Field((), description="Corpora to score the finished model on.")
     max_tokens: int = Field(
         128, ge=1, le=100_000, description="Leave out training pairs with more tokens than this on either side."
     )

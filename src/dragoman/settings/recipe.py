@@ -8,7 +8,7 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from dragoman.settings.base import Settings
-from dragoman.settings.data import Data
+from dragoman.settings.data import CorpusFile, Data, FilePair, WeightedCorpus
 from dragoman.settings.decoding import Decoding
 from dragoman.settings.model import Model
 from dragoman.settings.synthesis import Backtranslation, Distillation, Diversification, Teachers
@@ -99,6 +99,10 @@ Location = tuple[str | int, ...]
 """The path of a value in a recipe, such as ``("data", "train", 0)``."""
 
 
+CORPUS_TABLES = {kind.__name__: kind for kind in (FilePair, CorpusFile, WeightedCorpus)}
+"""The tables that describe corpora; pydantic adds their names to the locations of their keys."""
+
+
 def field_at(location: Location) -> FieldInfo | None:
     """The declaration of the key at a location, if there is such a key."""
     owner = section_at(location[:-1]) if location else None
@@ -109,6 +113,8 @@ def section_at(location: Location) -> type[Settings] | None:
     """The section at a location, or None if there is no section; the empty location is the whole recipe."""
     if not location:
         return Recipe
+    if location[-1] in CORPUS_TABLES:
+        return CORPUS_TABLES[str(location[-1])]
     field = field_at(location)
     kind = field.annotation if field else None
     return kind if isinstance(kind, type) and issubclass(kind, Settings) else None

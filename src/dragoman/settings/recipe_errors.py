@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from dragoman.errors import nearest, shortened
 from dragoman.settings import Recipe, Settings
-from dragoman.settings.recipe import Location, section_at
+from dragoman.settings.recipe import CORPUS_TABLES, Location, section_at
 
 
 def find_problems(error: ValidationError, document: Mapping[str, Any]) -> Iterator[str]:
@@ -27,12 +27,13 @@ def find_problems(error: ValidationError, document: Mapping[str, Any]) -> Iterat
         if detail["type"] == "value_error" or any(other[: len(location)] == location for other in invalid):
             continue  # also a list without its invalid items, which pydantic may find too short
         invalid.add(location)
+        written = _written(location, document)
         if detail["type"] == "extra_forbidden" and location == detail["loc"]:
-            yield f"{_dotted(location)}: unknown key{_hint(location)}"
+            yield f"{_dotted(written)}: unknown key{_hint(location)}"
         elif detail["type"] == "missing" and location == detail["loc"]:
-            yield f"{_dotted(location)}: missing; must be {_allowed(location)}"
+            yield f"{_dotted(written)}: missing; must be {_allowed(location)}"
         else:
-            yield f"{_dotted(location)} = {_shown(document, location)}: must be {_allowed(location)}"
+            yield f"{_dotted(written)} = {_shown(document, written)}: must be {_allowed(location)}"
     yield from _broken_rules(Recipe, document, invalid)
 
 
@@ -44,8 +45,8 @@ def describe_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -
         optional = [" ".join(filter(None, (key, _bounds(value)))) for key, value in keys]
         more = f" (optional: {', '.join(optional)})" if optional else ""
         return f"a table of {' and '.join(table['required'])}{more}"
-    if "anyOf" in schema:
-        return " or ".join(describe_schema(one, definitions) for one in schema["anyOf"] if one.get("type") != "null")
+    if choices := schema.get("anyOf", schema.get("oneOf")):
+        return " or ".join(describe_schema(one, definitions) for one in choices if one.get("type") != "null")
     if "enum" in schema:
         return "one of " + ", ".join(repr(value) for value in schema["enum"])
     if "prefixItems" in schema:
@@ -86,29 +87,50 @@ def _allowed(location: Location) -> str:
     schema = owner.model_json_schema()
     allowed = schema["properties"][key[-1]]
     if key != location:
+        allowed = next(each for each in allowed.get("anyOf", [allowed]) if each["type"] == "array")  # perhaps unset
         allowed = allowed["prefixItems"][location[-1]] if "prefixItems" in allowed else allowed["items"]
     return describe_schema(allowed, schema.get("$defs", {}))
 
 
 def _hint(location: Location) -> str:
     """A hint for an unknown key: the same key in another section, a similar key, or all keys of this section."""
-    key = str(location[-1])
+    key, section = str(location[-1]), section_at(location[:-1])
+    assert section is not None, "pydantic reports unknown keys in sections only"
+    if section in CORPUS_TABLES.values():
+        keys = [*section.model_fields, *(("weight", "tagged") if location[:2] == ("data", "train") else ())]
+        return nearest(key, keys) or f"; allowed: {', '.join(dict.fromkeys(keys))}"
     elsewhere = [
         f"{name}.{key}" for name in Recipe.model_fields if (other := section_at((name,))) and key in other.model_fields
     ]
-    section = section_at(location[:-1])
-    assert section is not None, "pydantic reports unknown keys in sections only"
     if elsewhere:
         return f"; did you mean {' or '.join(map(repr, elsewhere))}?"
     return nearest(key, section.model_fields) or f"; allowed: {', '.join(section.model_fields)}"
 
 
 def _key_location(location: Location) -> Location:
-    """The location of the key or list item in the recipe, without the steps of pydantic for unions and tables."""
+    """The location of a key, of a list item, or of a key of a table in it, without the other steps of pydantic."""
     for length in range(1, len(location)):
-        if not section_at(location[:length]):
-            return location[: length + 1] if isinstance(location[length], int) else location[:length]
+        step, following = location[length], location[length + 1 : length + 2]
+        is_table = step in CORPUS_TABLES or (isinstance(step, int) and following and following[0] in CORPUS_TABLES)
+        if not is_table and not section_at(location[:length]):
+            return location[: length + 1] if isinstance(step, int) else location[:length]
     return location
+
+
+def _written(location: Location, document: Any) -> Location:
+    """Where the recipe has a key: without names of tables, and in the table of a weight if its corpus is none."""
+    steps: list[str | int] = []
+    for step in location:
+        if step in CORPUS_TABLES or (
+            step == "corpus" and isinstance(document, dict) and step not in document and step != location[-1]
+        ):
+            continue
+        steps.append(step)
+        if isinstance(document, dict):
+            document = document.get(str(step))
+        elif isinstance(document, list) and isinstance(step, int):
+            document = document[step]
+    return tuple(steps)
 
 
 def _dotted(location: Location) -> str:

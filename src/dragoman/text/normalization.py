@@ -53,7 +53,7 @@ def find_control(text: str) -> int | None:
 
 def replace_forbidden(text: str) -> str:
     """The text with a space in place of every character that `find_forbidden` finds."""
-    return _FORBIDDEN.sub(" ", text)
+    return text if text.isprintable() else _FORBIDDEN.sub(" ", text)
 
 
 def replace_surrogates(text: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from dragoman.languages.sentence_marks import starts_sentence
@@ -18,9 +19,9 @@ from dragoman.text.glossary import (
     term_words,
 )
 from dragoman.text.lemmas import Lemmatize, lemmatizer
-from dragoman.text.word_forms import is_dictionary_form, is_form
+from dragoman.text.word_forms import begins_alike, is_dictionary_form, is_form
 
-Use = Literal["exactly", "inflected", "not"]
+Use = Literal["exactly", "inflected", "unsure", "not"]
 
 _LONG_WORD = 4  # letters; shorter words are often not capitalized in titles
 
@@ -33,7 +34,7 @@ class CheckedTerm:
         source: The term.
         target: Its translation in the glossary.
         used: Whether the translation of the text contains it exactly as the glossary spells it, in another form of its
-            words, or not.
+            words, perhaps in another form ("unsure", in languages without a dictionary), or not.
     """
 
     source: str
@@ -78,20 +79,25 @@ class TermMatcher:
         exactly = count_term(translation, target)
         if self.target is None:
             return exactly
-        lemmatize = self.target if is_dictionary_form(target, self.target) else str
+        same: Callable[[str, str], bool] = begins_alike
+        if self.target is not str:
+            lemmatize = self.target if is_dictionary_form(target, self.target) else str
+            same = partial(is_form, lemmatize=lemmatize)
         places, wanted = term_words(translation), [target[start:end] for start, end in term_words(target)]
         count = begin = 0
         while begin + len(wanted) <= len(places):
             end = begin + len(wanted)
             words = zip(places[begin:end], wanted, strict=True)
-            is_form = all(_is_form(translation, *place, word, lemmatize) for place, word in words)
-            count, begin = count + is_form, end if is_form else begin + 1
+            is_found = all(_is_form(translation, *place, word, same) for place, word in words)
+            count, begin = count + is_found, end if is_found else begin + 1
         return max(count, exactly)
 
     def _use(self, target: str, translation: str) -> Use:
         if contains_term(translation, target):
             return "exactly"
-        return "inflected" if self.count(translation, target) else "not"
+        if not self.count(translation, target):
+            return "not"
+        return "unsure" if self.target is str else "inflected"
 
 
 def is_copied(term: str) -> bool:
@@ -130,8 +136,8 @@ def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _is_form(text: str, start: int, end: int, wanted: str, lemmatize: Lemmatize) -> bool:
-    """Whether the word at a place of a text is a form of another, with its capitals.
+def _is_form(text: str, start: int, end: int, wanted: str, same: Callable[[str, str], bool]) -> bool:
+    """Whether the word at a place of a text is the same as another, or a form of it, with its capitals.
 
     The first word of a sentence and all words of a title may be capitalized in addition, and any word may be all
     capitals.
@@ -141,10 +147,10 @@ def _is_form(text: str, start: int, end: int, wanted: str, lemmatize: Lemmatize)
         return word == wanted
     if fold(word) == fold(wanted):
         return word.isupper() or _is_at(text, start, wanted) or (word == capitalize(wanted) and _is_title(text))
-    if is_form(word, wanted, lemmatize):
+    if same(word, wanted):
         return has_capitals_like(text, start, end, wanted)
     lower = decapitalize(word)
-    return lower != word and is_form(lower, wanted, lemmatize) and starts_sentence(text, start)
+    return lower != word and same(lower, wanted) and starts_sentence(text, start)
 
 
 def _is_title(text: str) -> bool:

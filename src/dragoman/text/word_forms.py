@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -36,6 +37,14 @@ SHORTEST_HEAD = 4
 ENDING = 2
 """The most letters that an ending adds to a word."""
 
+SAME_STEM = 0.6
+"""The share of a word with which a probable form begins that the dictionaries lack, such as "wikis" of "wiki".
+
+"Dialog" and "Dialogfenster" are no forms of "Dialogfeld".
+"""
+
+SHORTEST_STEM = 4  # letters: "wing" is no form of "wine"
+
 PREPOSITIONS = frozenset(
     """about around at away back by down for from in into of off on out over through to under up with""".split()  # noqa: SIM905
 )
@@ -46,8 +55,10 @@ COMPARED = 2**15
 
 
 @lru_cache(maxsize=8)
-def form_finder(language: str) -> FindForms:
-    """Finds the forms of terms; only the term itself if the language is not supported, or if it is no dictionary form.
+def form_finder(language: str, known_words: str = "") -> FindForms:
+    """Finds the forms of terms; only the term itself if it is no dictionary form.
+
+    In languages without a dictionary, the forms are known words that begin like a word of the term.
 
     In English, only the last word of a term has other forms, or the one before a preposition: "open files" and "points
     of view", not "opening files". In languages whose adjectives agree with nouns, all words have.
@@ -60,12 +71,19 @@ def form_finder(language: str) -> FindForms:
 
     Args:
         language: The code of the language, perhaps with a region.
+        known_words: Words of the language in lower case, such as those of training data, separated by spaces.
     """
+    has_dictionary = dictionary_language(language) is not None
+    known = {} if has_dictionary else _by_beginning(known_words.split())
     lemmatize, is_english = lemmatizer(language), same_language(language, "en")
 
     def forms_of(word: str) -> list[str]:
         if word.isupper() or len(word) > LONGEST or not LETTERS.fullmatch(word):
             return [word]
+        if not has_dictionary:
+            alike = [form for form in known.get(fold(word)[:SHORTEST_STEM], ()) if begins_alike(form, word)]
+            found = [form.capitalize() if word[0].isupper() else form for form in alike]
+            return list(dict.fromkeys([word, *found]))[:MOST_FORMS]
         lemma = find_lemma(word, lemmatize)
         spelled = (form for form in _spelled_forms(language, lemma) if _is_possible_form(form, word))
         found = sorted((form for form in spelled if is_form(form, word, lemmatize)), key=len)
@@ -86,6 +104,21 @@ def form_finder(language: str) -> FindForms:
         return [replace_words(term, words) for words in product(*choices)]
 
     return find
+
+
+def begins_alike(word: str, term: str) -> bool:
+    """Whether a word begins like a term and has about as many letters, so that it is probably a form of it."""
+    stem = fold(term)[: max(SHORTEST_STEM, math.ceil(SAME_STEM * len(term)))]
+    if len(stem) < SHORTEST_STEM:
+        return fold(word) == stem  # "its" is no form of IT
+    return fold(word).startswith(stem) and abs(len(word) - len(term)) <= ENDING
+
+
+def _by_beginning(words: Iterable[str]) -> dict[str, list[str]]:
+    found = defaultdict[str, list[str]](list)
+    for word in words:
+        found[fold(word)[:SHORTEST_STEM]].append(word)
+    return found
 
 
 def load_dictionaries(source: str, target: str) -> None:
