@@ -13,7 +13,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.parse import quote_plus
@@ -130,7 +130,7 @@ class Endpoint:
     protocol: str
     method: str
     path: str
-    parameters: dict[str, st.SearchStrategy[Any]]
+    parameters: dict[str, st.SearchStrategy[Any]] = field(repr=False)  # it is long
     required: tuple[str, ...] = ()
     texts: str = ""
 
@@ -530,6 +530,7 @@ SCHEMAS: dict[tuple[str, str], Check] = {
     ("apertium", "/translate"): apertium(members({"pivot": nonempty}, translatedText=text)),
     ("apertium", "/json/translate"): apertium(members({"pivot": nonempty}, translatedText=text)),
     ("apertium", "/listPairs"): apertium(each(members(sourceLanguage=nonempty, targetLanguage=nonempty))),
+    ("page", "/page/alternatives"): each(members(text=text, word=each(number), probability=number)),
     ("page", "/page/translate"): lambda value: isinstance(value, dict) and text(value["translatedText"]),
 }
 """The replies with the status 200 or 201."""
