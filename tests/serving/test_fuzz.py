@@ -13,7 +13,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.parse import quote_plus
@@ -26,8 +26,13 @@ from running_server import Running, StartServer
 from test_documents import DOCX, EPUB, archive
 
 from dragoman.documents.formats import DOCUMENT_FORMATS
+from dragoman.serving.keys import hash_key
+from dragoman.text.glossary import Glossary
 
 KEY = "a key"
+GLOSSARY_ID = "0123456789abcdef" * 2
+"""Stands for the id of a glossary that exists."""
+
 FRAGMENTS = (
     *(
         "Ein Hund läuft.",
@@ -125,7 +130,7 @@ class Endpoint:
     protocol: str
     method: str
     path: str
-    parameters: dict[str, st.SearchStrategy[Any]]
+    parameters: dict[str, st.SearchStrategy[Any]] = field(repr=False)  # it is long
     required: tuple[str, ...] = ()
     texts: str = ""
 
@@ -172,14 +177,24 @@ ENDPOINTS = (
             "splitting_tags": TAGS,
             "non_splitting_tags": TAGS,
             "outline_detection": st.sampled_from([*["0", "1", False, True] * 3, "banana"]),
-            "glossary_id": st.sampled_from([*[""] * 9, "x", "\x00"]),
-            "auth_key": TEXT,
+            "glossary_id": st.sampled_from([*["", GLOSSARY_ID] * 5, "x", "\x00"]),
+            "auth_key": st.just(KEY) | TEXT,
         },
         ("text", "target_lang"),
         "text",
     ),
     Endpoint(
-        "deepl", "POST", "/v2/document", {"file": FILE, **DEEPL_LANGUAGES, "filename": TEXT}, ("file", "target_lang")
+        "deepl",
+        "POST",
+        "/v2/document",
+        {
+            "file": FILE,
+            **DEEPL_LANGUAGES,
+            "filename": TEXT,
+            "glossary_id": st.just(GLOSSARY_ID),
+            "auth_key": st.just(KEY),
+        },
+        ("file", "target_lang"),
     ),
     Endpoint("deepl", "POST", "/v2/document/x", {"document_key": TEXT}),
     Endpoint("deepl", "POST", "/v2/document/%C3%A4%00/result", {"document_key": TEXT}),
@@ -388,11 +403,12 @@ Reply = tuple[int, str, bytes]
 """Status, type and body."""
 
 
-def send(server: Running, request: Request) -> Reply | None:
+def send(server: Running, request: Request, glossary: str = GLOSSARY_ID) -> Reply | None:
     """The reply; None if the server closes the connection without one."""
+    data = request.encoded().replace(GLOSSARY_ID.encode(), glossary.encode())
     with socket.create_connection(server.address, timeout=20) as connection:
         try:
-            connection.sendall(request.encoded())
+            connection.sendall(data)
             if request.end == "half":
                 connection.shutdown(socket.SHUT_WR)
         except OSError:
@@ -514,6 +530,7 @@ SCHEMAS: dict[tuple[str, str], Check] = {
     ("apertium", "/translate"): apertium(members({"pivot": nonempty}, translatedText=text)),
     ("apertium", "/json/translate"): apertium(members({"pivot": nonempty}, translatedText=text)),
     ("apertium", "/listPairs"): apertium(each(members(sourceLanguage=nonempty, targetLanguage=nonempty))),
+    ("page", "/page/alternatives"): each(members(text=text, word=each(number), probability=number)),
     ("page", "/page/translate"): lambda value: isinstance(value, dict) and text(value["translatedText"]),
 }
 """The replies with the status 200 or 201."""
@@ -583,7 +600,7 @@ def check_reply(server: Running, request: Request, reply: Reply | None) -> None:
     if path == "/translate":
         protocol = "apertium" if request.method == "GET" else "libretranslate"
     if status >= 400:
-        is_refused_method = request.method == "GET" and "langpair" not in dict(request.query)
+        is_refused_method = request.method == "GET" and not _values(request.query, "langpair", is_json=False)
         assert ERRORS["libretranslate" if path == "/translate" and is_refused_method else protocol](value), value
         return
     assert SCHEMAS.get((protocol, path), lambda value: False)(value), value
@@ -628,7 +645,9 @@ def test_requests_of_all_protocols(start_server: StartServer, no_errors: None, r
     server = start_server(requests_per_minute=10**8, corrections=10**6, glossaries=10**6, seconds=20)
     server.service.detector = german_or_english()
 
-    for_requests(request.config, lambda sent: check_reply(server, sent, send(server, sent)))
+    terms = Glossary.parse(["Hund\tHund", "Ein\tEin"])  # texts stay as they are, so that they can be compared
+    glossary = server.service.glossaries.add(hash_key(KEY), "a client", "terms", ("de", "en"), terms).number
+    for_requests(request.config, lambda sent: check_reply(server, sent, send(server, sent, glossary)))
     deadline = time.monotonic() + 20
     while server.service.tasks:
         assert time.monotonic() < deadline
