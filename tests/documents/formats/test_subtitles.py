@@ -113,3 +113,11 @@ def test_times_may_be_written_in_several_ways(times: str) -> None:
     content = f"1\n00:00:01,000 --> 00:00:02,000\nEin Mann schläft.\n\n2\n{times}\nEine Frau liest.\n"
     assert texts_of(content, "a.srt") == ["Ein Mann schläft.", "Eine Frau liest."]
     assert times in in_capitals(content, "a.srt")
+
+
+def test_the_number_of_a_cue_without_times_is_kept() -> None:
+    content = "1\n00:00:01,000 --> 00:00:02,000\nEin Mann schläft.\n\n2\nEine Frau liest.\n"
+    assert texts_of(content, "a.srt") == ["Ein Mann schläft.", "Eine Frau liest."]
+    assert in_capitals(content, "a.srt") == content.replace("Ein Mann schläft", "EIN MANN SCHLÄFT").replace(
+        "Eine Frau liest", "EINE FRAU LIEST"
+    )

@@ -93,7 +93,7 @@ def _head(lines: Sequence[str], times: int, before: int, webvtt: bool) -> int:
 def _texts(lines: Sequence[str], webvtt: bool) -> Iterator[tuple[list[str], bool]]:
     """What follows the times of a cue, in groups of lines, and whether each is kept: empty lines, and notes of WebVTT.
 
-    Empty lines between others belong to the text.
+    Empty lines between others belong to the text, and a number after an empty line of SRT does not.
     """
     group: list[str] = []
     empty: list[str] = []
@@ -101,6 +101,11 @@ def _texts(lines: Sequence[str], webvtt: bool) -> Iterator[tuple[list[str], bool
     for line in lines:
         if not line.strip():
             empty.append(line)
+            continue
+        if not webvtt and empty and group and _NUMBER.fullmatch(line.strip()):  # of a cue whose times are missing
+            yield group, False
+            yield [*empty, line], True
+            group, empty = [], []
             continue
         begins = bool(empty) or not group
         ends_note = is_note and bool(empty)
