@@ -111,11 +111,11 @@ def shorten_and_join(sources: Lines, targets: Lines) -> list[int]:
 def decode_wrongly(sources: Lines, targets: Lines) -> list[int]:
     sources[55] = "Ein schönes Mädchen trägt einen grünen Hut.".encode().decode("cp1252").encode()
     sources[56] = "Ein sch\ufffdnes Kind schläft.".encode()
-    sources[57] = b"Ein sch?nes M?dchen tr?gt einen gr?nen Hut."
-    sources[58] = rb"Ein M\u00e4dchen steht auf der Stra\u00dfe."
-    sources[59] = b"Ein M%C3%A4dchen steht im Park."
-    sources[60] = b"Das Mdchen steht auf der Strae."
-    return [55, 56, 57, 58, 59, 60]
+    sources[46] = b"Ein sch?nes M?dchen tr?gt einen gr?nen Hut."
+    sources[47] = rb"Ein M\u00e4dchen steht auf der Stra\u00dfe."
+    sources[48] = b"Ein M%C3%A4dchen steht im Park."
+    sources[49] = b"Das Mdchen steht auf der Strae."
+    return [46, 47, 48, 49, 55, 56]
 
 
 def insert_latin_1(sources: Lines, targets: Lines) -> list[int]:

@@ -20,7 +20,7 @@ from dragoman.doctor.data.line_statistics import (
     join_statistics,
     normalize,
 )
-from dragoman.doctor.data.lost_letters import count_words, flag_replaced_letters
+from dragoman.doctor.data.lost_letters import count_spellings, flag_replaced_letters
 from dragoman.doctor.data.words import HASHES, Words, concatenate_words, find_words
 from dragoman.system.resumable import run_blocks
 
@@ -244,7 +244,7 @@ def _examine(finders: tuple[LineLanguageFinder, LineLanguageFinder], chunk: Chun
         _flag_recapitalized(chunk, equal),
         np.isin(np.arange(len(chunk)), list(chunk.invalid_utf8)),
         flag_replaced_letters(chunk.sources, chunk.targets),
-        (count_words(chunk.sources), count_words(chunk.targets)),
+        (count_spellings(chunk.sources), count_spellings(chunk.targets)),
     )
 
 

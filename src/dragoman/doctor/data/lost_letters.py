@@ -46,7 +46,7 @@ MAX_LINE_EVIDENCE = 3.0  # nats of a line that has no letter outside of ASCII, o
 MIN_EVIDENCE = 9.0  # nats of a line that lost letters
 
 
-def count_words(texts: Sequence[str]) -> Counter[str]:
+def count_spellings(texts: Sequence[str]) -> Counter[str]:
     """How often texts contain each word, in lower case."""
     return Counter(_WORD.findall(" ".join(texts).lower()))
 

@@ -35,6 +35,7 @@ CERTAIN, CERTAIN_SHARE = 3.0, 0.75  # nats of lines that are clearly in one lang
 FREQUENT_WORDS = 25  # of each cluster that are compared
 RARER = 8.0  # factor by which a word is rarer in the other language
 MIN_OWN_WORDS = 4  # of the frequent words of each cluster that are rarer in the other one
+LONGER = 1.5  # factor by which these words may be longer than the frequent ones of the side; those of subjects are long
 MIN_COVERED = 0.3  # of the lines of each cluster with one of these words
 
 
@@ -95,6 +96,7 @@ def _exclusive_words(first: list[list[str]], second: list[list[str]]) -> tuple[l
     """The frequent words of each language that are rare in the other; None if there are too few."""
     counts = [Counter(word for line in lines for word in set(line)) for lines in (first, second)]
     sizes = [len(first), len(second)]
+    usual = [word for word, _ in (counts[0] + counts[1]).most_common(FREQUENT_WORDS)]
     found: list[list[str] | None] = []
     for own, lines in ((0, first), (1, second)):
         words = [
@@ -103,8 +105,14 @@ def _exclusive_words(first: list[list[str]], second: list[list[str]]) -> tuple[l
             if count / sizes[own] >= RARER * (counts[1 - own][word] + 0.5) / sizes[1 - own]
         ]
         covered = sum(not set(words).isdisjoint(line) for line in lines) / len(lines)
-        found.append(words if len(words) >= MIN_OWN_WORDS and covered >= MIN_COVERED else None)
+        short = _mean_length(words, counts[own]) <= LONGER * _mean_length(usual, counts[0] + counts[1])
+        found.append(words if len(words) >= MIN_OWN_WORDS and covered >= MIN_COVERED and short else None)
     return found[0], found[1]
+
+
+def _mean_length(words: Sequence[str], counts: Counter[str]) -> float:
+    """The mean number of characters of words, each of which counts as often as it occurs."""
+    return sum(len(word) * counts[word] for word in words) / max(1, sum(counts[word] for word in words))
 
 
 class _Clusters:
