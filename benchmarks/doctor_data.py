@@ -3,6 +3,7 @@
 python benchmarks/doctor_data.py
 python benchmarks/doctor_data.py --corpus wmt-news-de-en:train de en --corpus tatoeba-hi-en:train hi en --seeds 1 2
 python benchmarks/doctor_data.py --pairs 1000000
+python benchmarks/doctor_data.py --each --corpus multi30k:train cs en --corpus wmt-news-de-en:train de en
 
 The first two commands damage known lines of a copy of each corpus in known ways and check the copy. A pair with a code
 that does not belong to its damage is a false finding. Before, all pairs with findings are removed from the corpus: the
@@ -11,7 +12,10 @@ made: only sentences of at least three words are swapped, copied or replaced. Th
 Multi30k, or with `--foreign tatoeba-de-en:dev` short sentences, among them some of one word. A second table shows how
 many texts in another language are found by their number of words, and a third one what is found if a line is missing.
 
-The last command writes the built-in captions repeatedly, with a number in each line so that no pair is a duplicate;
+With `--each`, 5,000 pairs of each corpus are damaged in one way at a time, 1 % of them, also with sentences of its test
+set (`dev` where it has no other). What was found without damage counts neither for nor against the checks.
+
+The command before writes the built-in captions repeatedly, with a number in each line so that no pair is a duplicate;
 every ten-thousandth target is a copy. It prints seconds, pairs per second and the peak memory of the process. The goal
 is 1,000,000 pairs in two minutes on two cores.
 """
@@ -29,6 +33,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle, islice
 from pathlib import Path
+from urllib.parse import quote
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.synthetic.captions import captions
@@ -65,6 +70,7 @@ class Damage:
         self.sources: list[Side] = [source for source, _ in pairs]
         self.targets: list[Side] = [target for _, target in pairs]
         self.kinds: dict[int, str] = {}
+        self.test: list[tuple[str, str]] = []
         self._used: set[int] = set()
 
     def keep(self, index: int) -> None:
@@ -93,9 +99,9 @@ class Damage:
                 self.kinds[index] = kind if target != self.targets[index] else "kept by chance"
                 self.targets[index] = target
 
-    def damage_pairs(self, kind: str, change: Change) -> None:
+    def damage_pairs(self, kind: str, change: Change, share: float = PAIRS_PER_KIND) -> None:
         """Damage single pairs outside of the blocks."""
-        wanted = max(20, round(PAIRS_PER_KIND * len(self.pairs)))
+        wanted = max(20, round(share * len(self.pairs)))
         for index in self.random.sample(range(len(self.pairs)), len(self.pairs)):
             changed = None if wanted == 0 or index in self._used else change(self, index)
             if changed:
@@ -278,6 +284,148 @@ ALSO_TRUE = {
 characters U+0080 to U+009F."""
 
 
+EACH_PAIRS, EACH_SHARE, EACH_BLOCK = 5_000, 0.01, 10  # pairs of a corpus, share of them, lines of a block
+MIN_DAMAGED_WORDS = 4  # of sentences of which half is kept or a word is changed, and of those that are in a test set
+
+
+def one_side(write: Callable[[str], str]) -> Change:
+    """Damage the side that it changes; if both, one of them."""
+
+    def change(damage: Damage, index: int) -> tuple[Side, Side] | None:
+        source, target = damage.pairs[index]
+        changed = [pair for pair in ((write(source), target), (source, write(target))) if pair != (source, target)]
+        return damage.random.choice(changed) if changed else None
+
+    return change
+
+
+def as_escapes(text: str) -> str:
+    return "".join(each if each.isascii() else f"\\u{ord(each):04x}" for each in text)
+
+
+def as_percent(text: str) -> str:
+    return "".join(each if each.isascii() else quote(each) for each in text)
+
+
+def spaced_entities(text: str) -> str:
+    return text.replace('"', "& quot ;").replace("'", "& apos ;").replace(" & ", "& amp ;")
+
+
+def twice(damage: Damage, index: int) -> tuple[Side, Side] | None:
+    source, target = damage.pairs[index]
+    return (source, f"{target} {target}") if len(target.split()) > 1 else None
+
+
+def half(damage: Damage, index: int) -> tuple[Side, Side] | None:
+    source, target = damage.pairs[index]
+    words = target.split()
+    enough = min(len(words), len(source.split())) >= MIN_DAMAGED_WORDS
+    return (source, " ".join(words[: len(words) // 2])) if enough else None
+
+
+def test_sentence(damage: Damage, index: int) -> tuple[Side, Side] | None:
+    source, target = damage.random.choice(damage.test)
+    if min(len(source.split()), len(target.split())) < MIN_DAMAGED_WORDS:
+        return None
+    own = damage.pairs[index]
+    return damage.random.choice(((source, own[1]), (own[0], target)))
+
+
+def changed_test_pair(damage: Damage, index: int) -> tuple[Side, Side] | None:
+    source, target = damage.random.choice(damage.test)
+    if min(len(source.split()), len(target.split())) < MIN_DAMAGED_WORDS:
+        return None
+    changed = [source.split(), target.split()]
+    for number in damage.random.choice(((0,), (1,), (0, 1))):
+        words = changed[number]
+        words[damage.random.randrange(len(words))] = damage.random.choice(damage.pairs[index][number].split() or ["x"])
+    return " ".join(changed[0]), " ".join(changed[1])
+
+
+EACH: dict[str, Change] = {
+    "line: test sentence on one side": test_sentence,
+    "line: test pair with a changed word": changed_test_pair,
+    "line: target twice": twice,
+    "line: target cut to half": half,
+    "line: blocks of ten shuffled": lambda damage, index: None,
+    "line: blocks of ten shifted": lambda damage, index: None,
+    "inside: ? for letters": one_side(lambda text: text.encode("ascii", "replace").decode()),
+    "inside: letters dropped": one_side(lambda text: text.encode("ascii", "ignore").decode()),
+    r"inside: \u00e4": one_side(as_escapes),
+    "inside: %C3%A4": one_side(as_percent),
+    "inside: & quot ;": one_side(spaced_entities),
+}
+
+
+def measure_each(corpus: list[str], arguments: argparse.Namespace) -> None:
+    """Damage a corpus in one way at a time, and print precision and recall of any finding."""
+    name, languages = corpus[0], (corpus[1], corpus[2])
+    data_directory = Path(arguments.data_dir) if arguments.data_dir else None
+    test_name = (
+        corpus[3] if len(corpus) > 3 else name.replace("train", "test_2016_flickr" if "multi30k" in name else "test")
+    )
+
+    def read(reference: str, size: int) -> list[tuple[str, str]]:
+        found = read_corpus(
+            reference, source_language=languages[0], target_language=languages[1], data_directory=data_directory
+        )
+        return [(pair.source.replace("\r", " "), pair.target.replace("\r", " ")) for pair in islice(found, size)]
+
+    test = read(test_name, 10**6)
+    pairs = read(name, EACH_PAIRS)
+    natural = flagged_lines(pairs, languages, test)
+    counts = Counter(code for codes in natural.values() for code in codes)
+    shown = ", ".join(f"{code} {count / len(pairs):.2%}" for code, count in sorted(counts.items()))
+    print(
+        f"| {Path(name).parent.name or name} {'-'.join(languages)} | not damaged | {shown or 'nothing'} | |", flush=True
+    )
+    for kind, change in EACH.items():
+        if arguments.kinds and not any(each in kind for each in arguments.kinds):
+            continue
+        damage = Damage(pairs, [], arguments.seeds[0])
+        damage.test = test
+        for index in natural:
+            damage.keep(index)
+        if "blocks" in kind:
+            damage_tens(damage, "shuffled" in kind)
+        else:
+            damage.damage_pairs(kind, change, EACH_SHARE)
+        after = flagged_lines(list(zip(damage.sources, damage.targets, strict=True)), languages, test)
+        false = [index for index in after if index not in damage.kinds and index not in natural]
+        found = [index for index in damage.kinds if index in after]
+        precision, recall = share(len(found), len(found) + len(false)), share(len(found), len(damage.kinds))
+        print(
+            f"| {Path(name).parent.name or name} {'-'.join(languages)} | {kind} | {precision} | {recall} |", flush=True
+        )
+        missed = [index for index in damage.kinds if index not in after]
+        for title, indices in (("false", false), ("missed", missed)):
+            for index in indices[: arguments.show]:
+                print(
+                    f"  {title} {sorted(after.get(index, ()))}: {damage.sources[index]!r} | {damage.targets[index]!r}"[
+                        :400
+                    ]
+                )
+
+
+def damage_tens(damage: Damage, shuffle: bool) -> None:
+    """Shuffle the targets of blocks of ten lines, or move them by one or two lines."""
+    blocks = damage.random.sample(
+        range(1, len(damage.pairs) // EACH_BLOCK - 1, 2), round(EACH_SHARE * len(damage.pairs) / EACH_BLOCK)
+    )
+    for block in blocks:
+        first = block * EACH_BLOCK
+        targets = list(damage.targets[first : first + EACH_BLOCK])
+        if shuffle:
+            damage.random.shuffle(targets)
+        else:
+            shift = damage.random.choice((-2, -1, 1, 2))
+            targets = targets[shift:] + targets[:shift]
+        for index, target in enumerate(targets, start=first):
+            if target != damage.targets[index]:
+                damage.kinds[index] = "block"
+            damage.targets[index] = target
+
+
 class Tally:
     """Counts of what was found, by code and kind of damage."""
 
@@ -341,7 +489,9 @@ def share(part: int, total: int) -> str:
     return f"{part / total:.3f} ({part:,}/{total:,})" if total else "–"
 
 
-def flagged_lines(pairs: Sequence[tuple[Side, Side]], languages: tuple[str, str]) -> dict[int, set[str]]:
+def flagged_lines(
+    pairs: Sequence[tuple[Side, Side]], languages: tuple[str, str], test: Sequence[tuple[str, str]] = ()
+) -> dict[int, set[str]]:
     """The codes of each line with findings, by index."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
@@ -349,7 +499,10 @@ def flagged_lines(pairs: Sequence[tuple[Side, Side]], languages: tuple[str, str]
         for path, side in zip(paths, zip(*pairs, strict=True), strict=True):
             lines = (text if isinstance(text, bytes) else text.encode() for text in side)
             path.write_bytes(b"".join(line + b"\n" for line in lines))
-        check_corpora(Corpora(*languages, [f"{directory}/train.{{lang}}"]), directory / "clean")
+        for number, language in enumerate(languages if test else ()):
+            (directory / f"test.{language}").write_text("".join(f"{pair[number]}\n" for pair in test), encoding="utf-8")
+        held_out = [f"{directory}/test.{{lang}}"] if test else []
+        check_corpora(Corpora(*languages, [f"{directory}/train.{{lang}}"], held_out), directory / "clean")
         rows = (directory / "clean" / "dropped.tsv").read_text(encoding="utf-8").split("\n")[1:-1]
     return {int(line) - 1: set(codes.split(",")) for _, line, codes, *_ in (row.split("\t") for row in rows)}
 
@@ -445,7 +598,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, help="measure time and memory with this number of pairs")
     parser.add_argument(
-        "--corpus", nargs=3, action="append", metavar=("NAME", "SOURCE", "TARGET"), help="corpus and its languages"
+        "--corpus",
+        nargs="+",
+        action="append",
+        metavar="NAME SOURCE TARGET",
+        help="corpus, its languages, and its test set",
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="one damaged copy is made for each seed")
     parser.add_argument(
@@ -453,12 +610,14 @@ def main() -> None:
     )
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("DRAGOMAN_DATA"), help="mirror of the catalog")
     parser.add_argument("--show", type=int, default=0, help="false and missed lines to print for each code")
+    parser.add_argument("--each", action="store_true", help="one kind of damage at a time, on 5,000 pairs")
+    parser.add_argument("--kinds", nargs="+", help="with --each: only kinds that contain one of these texts")
     arguments = parser.parse_args()
     if arguments.pairs:
         measure_time(arguments.pairs)
         return
     for corpus in arguments.corpus or [["multi30k:train", "de", "en"]]:
-        measure_accuracy(corpus, arguments)
+        (measure_each if arguments.each else measure_accuracy)(corpus, arguments)
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ def count_ngrams(texts: Iterable[str], size: int = PROFILE_SIZE) -> dict[str, in
     words = count_words(texts)
     counts: Counter[str] = Counter()
     for word, times in words.items():
-        for gram in _ngrams_of_word(word):
+        for gram in ngrams_of_word(word):
             counts[gram] += times
     return dict(counts.most_common(size))
 
@@ -216,7 +216,7 @@ class LanguageProfile:
         return _normalized(scores) if seen else []
 
     def _weigh(self, word: str) -> _Evidence:
-        grams = list(_ngrams_of_word(word))
+        grams = list(ngrams_of_word(word))
         seen = [gram for gram in grams if any(gram in each for each in self._log_probabilities)]
         longer = [gram for gram in grams if len(gram) > 1]
         return _Evidence(
@@ -275,7 +275,7 @@ def _log_probabilities(counts: Mapping[str, int]) -> dict[str, float]:
     return {gram: math.log(count / total) for gram, count in counts.items() if count > 0}
 
 
-def _ngrams_of_word(word: str) -> Iterator[str]:
+def ngrams_of_word(word: str) -> Iterator[str]:
     padded = f"{_BORDER}{word}{_BORDER}"
     for length in range(1, LONGEST + 1):
         for begin in range(len(padded) - length + 1):

@@ -90,7 +90,8 @@ def add_markup(sources: Lines, targets: Lines) -> list[int]:
     sources[70] = b"<p>" + sources[70] + b"</p>"
     targets[71] += b"&nbsp;"
     sources[72], targets[72] = (b"<b>" + side[72] + b"</b>" for side in (sources, targets))
-    return [70, 71]
+    targets[73] += b" & quot ;"
+    return [70, 71, 73]
 
 
 def copy_source(sources: Lines, targets: Lines) -> list[int]:
@@ -110,7 +111,11 @@ def shorten_and_join(sources: Lines, targets: Lines) -> list[int]:
 def decode_wrongly(sources: Lines, targets: Lines) -> list[int]:
     sources[55] = "Ein schönes Mädchen trägt einen grünen Hut.".encode().decode("cp1252").encode()
     sources[56] = "Ein sch\ufffdnes Kind schläft.".encode()
-    return [55, 56]
+    sources[46] = b"Ein sch?nes M?dchen tr?gt einen gr?nen Hut."
+    sources[47] = rb"Ein M\u00e4dchen steht auf der Stra\u00dfe."
+    sources[48] = b"Ein M%C3%A4dchen steht im Park."
+    sources[49] = b"Das Mdchen steht auf der Strae."
+    return [46, 47, 48, 49, 55, 56]
 
 
 def insert_latin_1(sources: Lines, targets: Lines) -> list[int]:
@@ -137,6 +142,21 @@ def empty_sides(sources: Lines, targets: Lines) -> list[int]:
     return [60, 61, 62, 63]
 
 
+def cut_off(sources: Lines, targets: Lines) -> list[int]:
+    indices = [index for index in range(200, 400) if len(targets[index].split()) >= 10][:5]
+    for index in indices:
+        words = targets[index].split()
+        targets[index] = b" ".join(words[: len(words) // 2])
+    return indices
+
+
+def repeat_side(sources: Lines, targets: Lines) -> list[int]:
+    targets[300] += b" " + targets[300]
+    sources[301] += b" " + sources[301]
+    sources[302], targets[302] = (side[302] + b" " + side[302] for side in (sources, targets))
+    return [300, 301]
+
+
 STRETCHES: list[Damage] = [shift_stretch, shuffle_stretch]
 PAIRS: dict[str, Damage] = {
     "swapped-sides": swap_sides,
@@ -146,6 +166,8 @@ PAIRS: dict[str, Damage] = {
     "markup": add_markup,
     "copied-source": copy_source,
     "length-ratio": shorten_and_join,
+    "cut-off": cut_off,
+    "repeated-side": repeat_side,
     "encoding-damage": decode_wrongly,
     "invalid-utf8": insert_latin_1,
     "control-characters": insert_control_characters,

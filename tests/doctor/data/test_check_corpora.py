@@ -25,6 +25,7 @@ from dragoman.corpus.corpus import read_corpus
 from dragoman.doctor.data.check import check_corpora
 from dragoman.doctor.data.corpora import Corpora
 from dragoman.doctor.data.line_statistics import compute_line_statistics
+from dragoman.doctor.data.second_language import find_second_language
 from dragoman.doctor.findings.data import DATA_FINDINGS
 from dragoman.settings import FilePair
 
@@ -136,6 +137,74 @@ def test_test_pairs_in_the_training_text_are_found(tmp_path: Path) -> None:
     finding = only_finding(check_lines(tmp_path, sources, targets, test=test), "test-overlap")
     assert finding.severity == "error"
     assert finding.measured["lines"] == [1, 2, 3, 4, 5]
+
+
+def test_sentences_that_are_nearly_test_sentences_are_found_and_left_out(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    test = write_files(
+        tmp_path,
+        [b"Der alte Kapitan segelte gestern allein nach Norden.", b"Zwei Diebe stahlen nachts das teure Bild."],
+        [b"The old captain sailed north alone yesterday.", b"Two thieves stole the expensive painting at night."],
+        "test",
+    )
+    sources[7] = b"Der alte Kapitan segelte gestern allein nach Norden."
+    sources[8], targets[8] = (
+        b"Zwei Diebe stahlen nachts das billige Bild.",
+        b"Two thieves stole the cheap painting at night.",
+    )
+    findings = check_lines(tmp_path, sources, targets, test=test, write_to=tmp_path / "clean")
+    (found,) = (finding for finding in findings if finding.code == "test-similar")
+    assert found.measured["lines"] == [8, 9]
+    assert b"Diebe" not in (tmp_path / "clean" / "train.de").read_bytes()
+
+
+@pytest.mark.parametrize("damage", ["shuffled", "shifted"])
+def test_blocks_of_ten_lines_are_found(damage: str, tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    generator = random.Random(1)
+    expected: set[int] = set()
+    for first in range(500, 2500, 400):
+        block = targets[first : first + 10]
+        if damage == "shuffled":
+            generator.shuffle(block)
+        else:
+            block = [*block[1:], block[0]]
+        expected |= {
+            index + 1 for index in range(10) if block[index] != targets[first + index] for index in [first + index]
+        }
+        targets[first : first + 10] = block
+    finding = only_finding(check_lines(tmp_path, sources, targets, write_to=tmp_path / "clean"), "misaligned")
+    rows = (tmp_path / "clean" / "dropped.tsv").read_text("utf-8").splitlines()[1:]
+    found = {int(row.split("\t")[1]) for row in rows}
+    assert finding.measured["count"] == len(found)
+    assert len(found & expected) >= 0.95 * len(expected)
+    assert len(found - expected) <= 2
+
+
+@pytest.mark.parametrize("language", ["dsb", "hsb", "de"])
+def test_a_second_language_is_found_where_there_is_one(language: str, data_directory: Path, tmp_path: Path) -> None:
+    """Upper in Lower Sorbian, and nothing in clean text."""
+
+    def read(name: str, code: str, size: int) -> list[tuple[str, str]]:
+        pattern = str(data_directory / "sorbian" / name / "train.{lang}.gz")
+        pairs = read_corpus(pattern, source_language="de", target_language=code, data_directory=data_directory)
+        return [(pair.source, pair.target) for pair in islice(pairs, size)]
+
+    pairs = read(f"de-{language}", language, 4000) if language != "de" else read("de-dsb", "dsb", 4000)
+    if language == "de":
+        pairs = [(target, source) for source, target in pairs]
+    second = find_second_language([target for _, target in pairs])
+    assert second is None
+    if language != "dsb":
+        return
+    foreign = read("de-hsb", "hsb", 200)
+    places = {20 * number for number in range(200)}
+    mixed = [foreign[index // 20][1] if index in places else target for index, (_, target) in enumerate(pairs)]
+    second = find_second_language(mixed)
+    assert second
+    found = set(second.flag(mixed).nonzero()[0].tolist())
+    assert len(found & places) >= 0.8 * len(places)
+    assert len(found & places) >= 0.95 * len(found)
 
 
 def test_duplicates_in_several_corpora_are_found(tmp_path: Path) -> None:
@@ -281,7 +350,8 @@ def test_a_swapped_pair_is_not_in_the_wrong_script(tmp_path: Path) -> None:
 
 
 def test_every_code_is_tested() -> None:
-    assert PAIRS.keys() | {"misaligned", "line-counts-differ", "test-overlap"} == DATA_FINDINGS.keys()
+    others = {"misaligned", "line-counts-differ", "test-overlap", "test-similar", "second-language"}
+    assert PAIRS.keys() | others == DATA_FINDINGS.keys()
 
 
 def test_lists_in_the_messages_of_libreoffice_are_not_misaligned(data_directory: Path) -> None:

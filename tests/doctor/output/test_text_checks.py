@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 
@@ -38,6 +40,36 @@ def test_good_translations_have_no_findings() -> None:
 @pytest.mark.parametrize("code", WRONG)
 def test_a_fault_leads_to_its_code_alone(code: str) -> None:
     assert codes(WRONG[code]) == {code}
+
+
+DAMAGES: dict[str, Callable[[str], str]] = {
+    "entities": lambda text: text.replace(" ", "&nbsp;").replace(".", " &quot; .") if len(text) % 2 else text,
+    "lower case": str.lower,
+    "separated": lambda text: " ".join(re.findall(r"\w+|[^\w\s]", text)),
+    "@@": lambda text: " ".join(f"{word[:3]}@@ {word[3:]}" if len(word) > 5 else word for word in text.split()),
+    "ae for": lambda text: text.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue").replace("ß", "ss"),
+}
+"""Forms of translations or references, by a part of the name that findings give them."""
+
+
+@pytest.mark.parametrize("side", ["translations", "references"])
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_form_of_one_side_is_named_and_nothing_else(name: str, side: str) -> None:
+    texts = [f"{text[:-1]}, he said." for text in (SOURCES if name == "ae for" else REFERENCES)]
+    others = [text if index % 3 else " ".join(text.split()[1:]) for index, text in enumerate(texts)]
+    damaged = [DAMAGES[name](text) for text in texts]
+    pair = (others, damaged) if side == "translations" else (damaged, others)
+    (finding,) = check_translations(["…"] * len(texts), *pair, REPORT)
+    assert finding.code == ("text-form" if side == "translations" else "reference-form")
+    assert name in finding.measured["form"]
+    assert finding.measured["side"] == side
+    assert name == "separated" or finding.measured["bleu_in_same_form"] > finding.measured["bleu"] + 1
+
+
+def test_two_forms_are_both_named() -> None:
+    damaged = [DAMAGES["separated"](f"{text[:-1]}, he said.").lower() for text in REFERENCES]
+    found = check_translations(SOURCES, [f"{text[:-1]}, he said." for text in REFERENCES], damaged, REPORT)
+    assert [finding.code for finding in found] == ["text-form", "text-form"]
 
 
 def test_faults_of_the_references_are_no_faults_of_the_translations() -> None:

@@ -83,9 +83,9 @@ def test_unknown_tokens_are_counted(finished_run: Path) -> None:
 
 
 def test_every_code_is_tested() -> None:
-    # These are in test_input_checks.py, test_source_checks.py and test_reference_shifts.py.
+    # These are in test_input_checks.py, test_source_checks.py, test_reference_shifts.py and test_text_checks.py.
     of_files = {"exchanged-sides", "unexpected-language", "empty-lines", "few-sentences", "unusual-sources"}
-    of_files |= {"shifted-references"}
+    of_files |= {"shifted-references", "text-form", "reference-form"}
     of_translators = {"exposure-gap", "unknown-tokens", "translations-ignore-source", "shuffled-references"}
     assert WRONG.keys() | of_files | of_translators == OUTPUT_FINDINGS.keys()
 

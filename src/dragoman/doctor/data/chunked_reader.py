@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 import zlib
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
@@ -19,6 +20,7 @@ from dragoman.settings import CorpusReference, FilePair
 from dragoman.system.resumable import grouped
 
 CHUNK_LINES = 8192
+MAX_SPOOL_MEMORY = 64 << 20  # bytes; a larger corpus is kept in a temporary file
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,35 @@ class Chunk:
         return slice(self.first_line - 1, self.first_line - 1 + len(self))
 
 
+class _Spool:
+    """A temporary copy of the chunks of a corpus. All but the last one have the same number of pairs."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(MAX_SPOOL_MEMORY)  # noqa: SIM115 - open as long as the reader
+        self._ends = [0]  # of each chunk, in bytes
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def __del__(self) -> None:
+        self._file.close()
+
+    def append(self, chunk: Chunk) -> None:
+        content = [chunk.first_line, chunk.sources, chunk.targets, sorted(chunk.invalid_utf8)]
+        self._file.seek(self._ends[-1])
+        self._file.write(json.dumps(content).encode())  # escapes, because a text may have lone surrogates
+        self._ends.append(self._file.tell())
+
+    def read(self, number: int) -> Chunk:
+        begin, end = self._ends[number : number + 2]
+        self._file.seek(begin)
+        first_line, sources, targets, invalid = json.loads(self._file.read(end - begin))
+        return Chunk(first_line, sources, targets, set(invalid))
+
+
 @dataclass
 class ChunkedReader:
-    """Reads a corpus in chunks, as often as needed.
+    """Reads a corpus in chunks, as often as needed: its files once, and then a temporary copy of the decoded text.
 
     Attributes:
         reference: The corpus, as a recipe names it.
@@ -65,6 +93,7 @@ class ChunkedReader:
     data_directory: Path | None = None
     line_counts: tuple[int, int] = field(default=(0, 0), init=False)
     unit: Literal["line", "pair"] = field(default="line", init=False)
+    _spool: _Spool | None = field(default=None, init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -79,6 +108,35 @@ class ChunkedReader:
         Raises:
             UserError: A file is missing or damaged, or a row of a .tsv or .jsonl file is malformed.
         """
+        if self._spool is not None:
+            yield from map(self._spool.read, range(len(self._spool)))
+            return
+        spool = _Spool()
+        for chunk in self._read_files():
+            spool.append(chunk)
+            yield chunk
+        self._spool = spool  # only now, because a reader that stops early has seen a part of the corpus
+
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[list[str], list[str]]]:
+        """The sources and targets of ranges [first, stop) of pairs, counted from 0, in ascending order of `first`."""
+        if not ranges:
+            return
+        if self._spool is None:
+            for _ in self.chunks():
+                pass
+        assert self._spool is not None, "all chunks were read"
+        kept: dict[int, Chunk] = {}
+        for first, stop in ranges:
+            numbers = range(first // CHUNK_LINES, -(-stop // CHUNK_LINES))
+            kept = {number: kept.get(number) or self._spool.read(number) for number in numbers}
+            inside = slice(first - CHUNK_LINES * numbers.start, stop - CHUNK_LINES * numbers.start)
+            sources, targets = (
+                [text for chunk in kept.values() for text in side(chunk)]
+                for side in (lambda chunk: chunk.sources, lambda chunk: chunk.targets)
+            )
+            yield sources[inside], targets[inside]
+
+    def _read_files(self) -> Iterator[Chunk]:
         files = aligned_files(
             self.reference,
             source_language=self.source_language,
@@ -87,20 +145,6 @@ class ChunkedReader:
         )
         self.unit = "line" if files else "pair"
         return self._read_aligned(*files) if files else self._read_pairs()
-
-    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[list[str], list[str]]]:
-        """The sources and targets of ranges [first, stop) of pairs, counted from 0, in ascending order."""
-        pending = deque(ranges)
-        start, sources, targets = 0, list[str](), list[str]()
-        for chunk in self.chunks() if pending else ():
-            sources, targets = sources + chunk.sources, targets + chunk.targets
-            while pending and pending[0][1] <= start + len(sources):
-                first, stop = pending.popleft()
-                yield sources[first - start : stop - start], targets[first - start : stop - start]
-            if not pending:
-                return
-            done = min(pending[0][0] - start, len(sources))
-            start, sources, targets = start + done, sources[done:], targets[done:]
 
     def _read_pairs(self) -> Iterator[Chunk]:
         pairs = read_corpus(

@@ -50,6 +50,12 @@ def flag_length_ratios(statistics: CorpusStatistics) -> Flags:
     return flags
 
 
+def flag_repeated_sides(statistics: CorpusStatistics) -> Flags:
+    """Pairs of which one side, but not the other, consists of the same text twice."""
+    flags: Flags = statistics.source.doubled ^ statistics.target.doubled
+    return flags & ~statistics.flags["empty-side"]
+
+
 def flag_copies(statistics: CorpusStatistics, scores: PairScores) -> Flags:
     """Pairs whose sides are equal although they have words that are usually translated."""
     if not len(statistics) or statistics.equal.mean() > COPIED_SHARE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,6 +20,7 @@ from dragoman.doctor.data.line_statistics import (
     join_statistics,
     normalize,
 )
+from dragoman.doctor.data.lost_letters import count_spellings, flag_replaced_letters
 from dragoman.doctor.data.words import HASHES, Words, concatenate_words, find_words
 from dragoman.system.resumable import run_blocks
 
@@ -26,6 +28,7 @@ SAMPLE_LINES = 24_000  # lines at the start of a corpus that are all in the samp
 SAMPLE_CHUNK_LINES = 200  # lines at the start of each later chunk that are in the sample
 FIRST_TEXTS, TEXTS_PER_CHUNK = 4_000, 20  # lines of the first and of each later chunk whose letters are counted
 
+MAX_VOCABULARY = 1_000_000  # words of a side; of more, those that occurred once are forgotten
 SAMPLE_TEXTS = 1_000  # of these lines, which show the language of the side
 
 NO_LANGUAGES: LineLanguages = np.zeros(0, np.int8)
@@ -47,6 +50,11 @@ class SideStatistics:
         word_counts: How often each word occurs, by its hash, in pairs without a side in another language.
         sample: The words of a sample of the lines of these pairs.
         characters: The letters of a smaller sample of these lines.
+        vocabulary: How often each word occurs on this side, in lower case.
+        mixture: Lines that show whether there is a second language.
+        doubled: Lines that consist of the same text twice.
+        ends: The last character of each line, see `LineStatistics`.
+        last_words: The hash of the last word of each line; -1 if it has none.
     """
 
     lengths: NDArray[np.uint32]
@@ -57,6 +65,11 @@ class SideStatistics:
     word_counts: NDArray[np.int64]
     sample: Words
     characters: CharacterModel
+    vocabulary: Counter[str]
+    mixture: list[str]
+    doubled: Flags
+    ends: NDArray[np.uint32]
+    last_words: NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -141,6 +154,15 @@ class _Side:
         self.lines: list[LineStatistics] = []
         self.languages: list[LineLanguages] = []
         self.own, self.others = _Texts(), _Texts()
+        self.vocabulary: Counter[str] = Counter()
+        self.mixture: list[str] = []
+        self.last_words: list[NDArray[np.int32]] = []
+
+    def add_vocabulary(self, counts: Counter[str]) -> None:
+        """Add the words of a chunk."""
+        self.vocabulary.update(counts)
+        if len(self.vocabulary) > MAX_VOCABULARY:
+            self.vocabulary = Counter({word: count for word, count in self.vocabulary.items() if count > 1})
 
     def join(self, learn_from_all: bool) -> tuple[SideStatistics, LineStatistics]:
         """The statistics of the side, learned from all pairs or from those in its own language, and of its lines."""
@@ -149,7 +171,17 @@ class _Side:
         used = every if learn_from_all else self.own
         learned = used.word_counts, concatenate_words(used.sample), CharacterModel(used.texts)
         return SideStatistics(
-            lines.lengths, lines.digests, lines.scripts, languages, every.evenly(SAMPLE_TEXTS), *learned
+            lines.lengths,
+            lines.digests,
+            lines.scripts,
+            languages,
+            every.evenly(SAMPLE_TEXTS),
+            *learned,
+            self.vocabulary,
+            self.mixture,
+            lines.doubled,
+            lines.ends,
+            np.concatenate([np.zeros(0, np.int32), *self.last_words]),
         ), lines
 
 
@@ -164,6 +196,8 @@ class _ChunkStatistics:
         equal: Pairs with equal sides.
         recapitalized: Of these, those in which only some words differ in case.
         invalid: Pairs with a side that is not valid UTF-8.
+        replaced: Pairs with a side whose letters were replaced by question marks or escapes.
+        vocabulary: How often each word occurs on each side.
     """
 
     words: tuple[Words, Words]
@@ -172,24 +206,27 @@ class _ChunkStatistics:
     equal: Flags
     recapitalized: Flags
     invalid: Flags
+    replaced: Flags
+    vocabulary: tuple[Counter[str], Counter[str]]
 
 
 def collect_statistics(reader: ChunkedReader) -> CorpusStatistics:
     """Read a corpus once and collect its statistics."""
     sides = _Side(), _Side()
     nothing = np.zeros(0, np.bool_)
-    invalid, equal, recapitalized = [nothing], [nothing], [nothing]
+    invalid, equal, recapitalized, replaced = [nothing], [nothing], [nothing], [nothing]
     finders = LineLanguageFinder(reader.source_language), LineLanguageFinder(reader.target_language)
     for block in run_blocks(partial(_examine, finders), reader.chunks(), processes=None):
         part = block.result
         _add_chunk(block.items, part, sides)
         invalid.append(part.invalid)
+        replaced.append(part.replaced)
         equal.append(part.equal)
         recapitalized.append(part.recapitalized)
     in_own = [np.concatenate([NO_LANGUAGES, *side.languages]) == OWN for side in sides]
     few_own = int((in_own[0] & in_own[1]).sum()) < MIN_OWN_SHARE * len(in_own[0])
     (source_side, source_lines), (target_side, target_lines) = (side.join(few_own) for side in sides)
-    flags = _flag_pairs(source_lines, target_lines, np.concatenate(invalid))
+    flags = _flag_pairs(source_lines, target_lines, np.concatenate(invalid), np.concatenate(replaced))
     all_equal = np.concatenate(equal) & source_lines.lettered
     return CorpusStatistics(
         source_side, target_side, flags, all_equal, np.concatenate(recapitalized), source_lines.translatable
@@ -206,6 +243,8 @@ def _examine(finders: tuple[LineLanguageFinder, LineLanguageFinder], chunk: Chun
         equal,
         _flag_recapitalized(chunk, equal),
         np.isin(np.arange(len(chunk)), list(chunk.invalid_utf8)),
+        flag_replaced_letters(chunk.sources, chunk.targets),
+        (count_spellings(chunk.sources), count_spellings(chunk.targets)),
     )
 
 
@@ -221,6 +260,9 @@ def _add_chunk(chunk: Chunk, part: _ChunkStatistics, sides: tuple[_Side, _Side])
     for number, (side, texts) in enumerate(zip(sides, (chunk.sources, chunk.targets), strict=True)):
         side.lines.append(part.lines[number])
         side.languages.append(part.languages[number])
+        side.last_words.append(part.words[number].last)
+        side.add_vocabulary(part.vocabulary[number])
+        side.mixture += texts if chunk.first_line <= SAMPLE_LINES else texts[:: len(texts) // SAMPLE_CHUNK_LINES or 1]
         side.own.add(texts, part.words[number], (different & own).nonzero()[0], in_sample)
         side.others.add(texts, part.words[number], (different & ~own).nonzero()[0], in_sample)
 
@@ -236,11 +278,16 @@ def _flag_recapitalized(chunk: Chunk, equal: Flags) -> Flags:
     return flags
 
 
-def _flag_pairs(source: LineStatistics, target: LineStatistics, invalid_utf8: Flags) -> dict[str, Flags]:
+def _flag_pairs(
+    source: LineStatistics, target: LineStatistics, invalid_utf8: Flags, replaced: Flags
+) -> dict[str, Flags]:
+    # A text of a script outside of ASCII may have lost all letters.
+    lost = (~source.lettered & target.translatable) | (~target.lettered & source.translatable)
+    damaged = source.encoding_damage | target.encoding_damage | replaced | (lost & ~source.blank & ~target.blank)
     return {
         "empty-side": source.blank | target.blank,
         "invalid-utf8": invalid_utf8,
-        "encoding-damage": (source.encoding_damage | target.encoding_damage) & ~invalid_utf8,
+        "encoding-damage": damaged & ~invalid_utf8,
         # Tags on both sides may be text to translate, such as messages of a program.
         "markup": source.entities | target.entities | (source.tags ^ target.tags),
         "control-characters": source.control_characters | target.control_characters,

@@ -53,6 +53,16 @@ class LengthModel:
         indices = np.clip(np.arange(first, last) + shift, 0, len(self) - 1)
         return _normal_log_density(self.target[indices] - self.source[lines], self._mean[lines], self.deviation[lines])
 
+    def fit(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> Floats:
+        """How much likelier the lengths of targets are given those of sources than without, in nats, (sources,)."""
+        paired = _normal_log_density(
+            self.target[targets] - self.source[sources], self._mean[sources], self.deviation[sources]
+        )
+        deviation = np.full(len(targets), max(MIN_DEVIATION, float(self.target.std())))
+        return paired - _normal_log_density(
+            self.target[targets], self.target.mean() + np.zeros(len(targets)), deviation
+        )
+
     def common_shift(self, kept: NDArray[np.bool_]) -> int:
         """How many lines below each source its translation is in most of the corpus, as the lengths show; usually 0.
 
@@ -74,6 +84,12 @@ class LengthModel:
         best = max(correlations, key=correlations.__getitem__)
         least = max(MIN_SHIFTED_CORRELATION, correlations[0] + MIN_CORRELATION_GAIN)
         return best if correlations[best] >= least else 0
+
+    def expected(self, side: int, lines: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """The log-length of one side, 0 for the source, that the other side suggests, and its deviation, (lines,)."""
+        mean = self._mean[lines]
+        usual: Floats = self.source[lines] + mean if side else self.target[lines] - mean
+        return usual, self.deviation[lines]
 
     def unpaired_log_likelihood(self) -> Floats:
         """Log-likelihood of the length of each target given only the lengths of the targets around it, (pairs,)."""

@@ -21,12 +21,16 @@ MAX_SENTENCE_CHARACTERS, MAX_SENTENCE_WORDS = 2000, 250  # a longer line is not 
 MIN_SCRIPT_LETTERS, MIN_SCRIPT_SHARE = 3, 0.6  # of a text that has a script
 MIN_LATIN_LETTERS, MIN_LATIN_SHARE = 8, 0.9  # the same for Latin: names and commands are Latin in all languages
 MIN_COPIED_WORDS, MIN_COPIED_LETTERS = 3, 8  # shorter texts, such as names, may be the same in both languages
+MIN_DOUBLED = 4  # letters and digits of a text that a line has twice
+LETTER_END, DIGIT_END = ord("a"), ord("0")
 INVISIBLE = " \u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"  # of these, only U+0020 is white space
 
 # A replacement character; or the first byte of a UTF-8 sequence and the next byte, read as Windows-1252 or Latin-1.
 _POSSIBLE_DAMAGE = re.compile("\ufffd|[Â-ô][\x80-¿€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]")
 
-_ENTITY = re.compile(r"&(?:amp|apos|gt|lt|nbsp|quot|[aeiouAEIOU](?:acute|circ|grave|uml)|szlig|#\d+|#x[\da-fA-F]+);")
+_ENTITY = re.compile(  # also with the spaces that tokenizers insert
+    r"&\s?(?:amp|apos|gt|lt|nbsp|quot|[aeiouAEIOU](?:acute|circ|grave|uml)|szlig|#\s?\d+|#\s?x[\da-fA-F]+)\s?;"
+)
 _TAG = re.compile(
     r"</?(?:a|b|big|body|br|center|code|div|em|font|h[1-6]|hr|html|i|img|li|ol|p|pre|s|script|small|span|strong|sub|sup|table|"
     r"tbody|td|th|tr|tt|u|ul)\b[^<>]*>",
@@ -50,6 +54,9 @@ class LineStatistics:
         over_long: Lines that are too long for a sentence.
         lettered: Lines with letters.
         translatable: Lines with enough words and letters that a translation must differ from them.
+        doubled: Lines that consist of the same text twice.
+        ends: The code point of the last character of each line; those of `LETTER_END` and `DIGIT_END` stand for all
+            letters and digits.
     """
 
     lengths: NDArray[np.uint32]
@@ -63,6 +70,8 @@ class LineStatistics:
     over_long: Flags
     lettered: Flags
     translatable: Flags
+    doubled: Flags
+    ends: NDArray[np.uint32]
 
 
 def normalize(text: str) -> str:
@@ -77,9 +86,10 @@ def compute_line_statistics(texts: Sequence[str], normalized: Sequence[str]) -> 
     total_letters = letters.sum(axis=1)
     lengths = np.fromiter(map(len, texts), np.uint32, count)
     words = np.fromiter((text.count(" ") + 1 for text in normalized), np.uint32, count)
+    simplified = simplify_lines(normalized)
     return LineStatistics(
         lengths=lengths,
-        digests=np.fromiter(map(hash, simplify_lines(normalized)), np.int64, count),
+        digests=np.fromiter(map(hash, simplified), np.int64, count),
         scripts=_find_scripts(letters),
         blank=np.fromiter((not text.strip(INVISIBLE) for text in normalized), np.bool_, count),
         control_characters=np.fromiter((find_forbidden(text) is not None for text in texts), np.bool_, count),
@@ -89,7 +99,19 @@ def compute_line_statistics(texts: Sequence[str], normalized: Sequence[str]) -> 
         over_long=(lengths > MAX_SENTENCE_CHARACTERS) | (words > MAX_SENTENCE_WORDS),
         lettered=total_letters > 0,
         translatable=(words >= MIN_COPIED_WORDS) & (total_letters >= MIN_COPIED_LETTERS),
+        doubled=np.fromiter(map(_is_doubled, simplified), np.bool_, count) & (total_letters > 0),
+        ends=np.fromiter(map(_end_of, texts), np.uint32, count),
     )
+
+
+def _is_doubled(text: str) -> bool:
+    half = len(text) // 2
+    return half >= MIN_DOUBLED and len(text) == 2 * half and text[:half] == text[half:]
+
+
+def _end_of(text: str) -> int:
+    last = text.rstrip()[-1:]
+    return LETTER_END if last.isalpha() else DIGIT_END if last.isnumeric() else ord(last or "\n")
 
 
 def _find_scripts(letters: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from dragoman.doctor.data.chunked_reader import Chunk, ChunkedReader
 from dragoman.doctor.data.corpus_statistics import CorpusStatistics
 from dragoman.doctor.data.foreign_language import ForeignLanguageDetector, without_names
+from dragoman.doctor.data.held_out_sentences import HeldOutSentences
 from dragoman.doctor.data.language_classifier import LanguageClassifier
 from dragoman.doctor.data.length_model import Floats
 from dragoman.doctor.data.line_statistics import Flags
+from dragoman.doctor.data.lost_letters import LostLetters
+from dragoman.doctor.data.second_language import SecondLanguage, find_second_language
 from dragoman.doctor.data.word_links import WordLinks
 from dragoman.doctor.data.words import HASH_BITS, Words, find_words
 from dragoman.languages.scripts import most_common_script
@@ -46,26 +49,40 @@ class PairScores:
         usual: Median evidence that the sides are translations of each other, in nats; if most pairs are shifted, with
             each source next to its translation.
         translation: Evidence that the sides are translations of each other, in nats; 0 without links.
+        source_tail: The same of the last words of the source only.
+        target_tail: The same of the last words of the target only.
         source_language: Evidence that the source is in the source language and not in the target language, in nats.
         target_language: The same for the target, which normally has negative values.
         wrong_language: Pairs with a side in the language of the other side, or in a third language.
         name: Of the pairs with a side in an unusual script, those whose source or target consists of words of the other
             side, such as names and commands.
+        lost_letters: Pairs with a side that lost its letters outside of ASCII.
+        test_similar: Pairs that are nearly those of a validation or test corpus.
+        second_language: Pairs with a side in the second language of this side.
+        second_languages: The second language of each side, if there is one.
     """
 
     links: WordLinks | None
     usual: float
     translation: Scores
+    source_tail: Scores
+    target_tail: Scores
     source_language: Scores
     target_language: Scores
     wrong_language: Flags
     name: Flags
+    lost_letters: Flags
+    test_similar: Flags
+    second_language: Flags
+    second_languages: tuple[SecondLanguage | None, SecondLanguage | None]
 
 
 class _Scorer:
     """Scores chunks of a corpus."""
 
-    def __init__(self, statistics: CorpusStatistics, languages: tuple[str, str], shift: int) -> None:
+    def __init__(
+        self, statistics: CorpusStatistics, languages: tuple[str, str], shift: int, held_out: HeldOutSentences
+    ) -> None:
         source, target = statistics.source, statistics.target
         self._classifier = LanguageClassifier(source.word_counts, target.word_counts)
         self._unusual_script = _has_unusual_script(source.scripts) | _has_unusual_script(target.scripts)
@@ -79,18 +96,35 @@ class _Scorer:
         advantage, error = links.advantage
         known = advantage >= max(MIN_ADVANTAGE, MIN_ADVANTAGE_ERRORS * error)
         self.links = links if known else None
+        self._held_out = held_out
+        self._lost_letters = (
+            LostLetters(source.vocabulary, target.vocabulary),
+            LostLetters(target.vocabulary, source.vocabulary),
+        )
+        self.second_languages = find_second_language(source.mixture), find_second_language(target.mixture)
 
     def score(self, chunk: Chunk) -> list[NDArray[np.generic]]:
         """The arrays of `PairScores` for the pairs of a chunk, in its order."""
         source, target = find_words(chunk.sources), find_words(chunk.targets)
-        translation = self.links.evidence(source, target) if self.links else np.zeros(len(chunk))
+        parts = self.links.evidence_of_parts(source, target) if self.links else np.zeros((3, len(chunk)))
+        translation = parts[0]
         languages = self._classifier.score(source), self._classifier.score(target)
         return [
-            translation.astype(np.float32),
+            *(part.astype(np.float32) for part in parts),
             *(language.astype(np.float32) for language in languages),
             self._flag_languages(chunk, (source, target), translation, languages),
             self._flag_names(source, target, self._unusual_script[chunk.indices]),
+            self._lost_letters[0].flag(chunk.sources, source) | self._lost_letters[1].flag(chunk.targets, target),
+            self._held_out.flag(source, target) if self._held_out else np.zeros(len(chunk), np.bool_),
+            self._flag_second_languages(chunk),
         ]
+
+    def _flag_second_languages(self, chunk: Chunk) -> Flags:
+        flags = np.zeros(len(chunk), np.bool_)
+        for second, texts in zip(self.second_languages, (chunk.sources, chunk.targets), strict=True):
+            if second:
+                flags |= second.flag(texts)
+        return flags
 
     def _flag_languages(
         self, chunk: Chunk, words: tuple[Words, Words], translation: Floats, languages: tuple[Floats, Floats]
@@ -139,20 +173,23 @@ class _Scorer:
         return flags
 
 
-def score_pairs(reader: ChunkedReader, statistics: CorpusStatistics, shift: int) -> PairScores:
+def score_pairs(
+    reader: ChunkedReader, statistics: CorpusStatistics, shift: int, held_out: HeldOutSentences
+) -> PairScores:
     """Read a corpus again and score its pairs.
 
     Args:
         reader: Reads the corpus.
         statistics: Statistics of the corpus.
         shift: How many lines below each source its translation is in most of the corpus.
+        held_out: The sentences of validation and test corpora, which it must not contain.
     """
-    scorer = _Scorer(statistics, (reader.source_language, reader.target_language), shift)
+    scorer = _Scorer(statistics, (reader.source_language, reader.target_language), shift, held_out)
     blocks = run_blocks(scorer.score, chain([Chunk(1, [], [], set())], reader.chunks()), processes=None)
     columns = zip(*(block.result for block in blocks), strict=True)
     translation, *others = (np.concatenate(column) for column in columns)
     usual = scorer.links.usual if shift and scorer.links else float(np.median(translation))
-    return PairScores(scorer.links, usual, translation, *others)
+    return PairScores(scorer.links, usual, translation, *others, scorer.second_languages)
 
 
 def _without_shared(source: Words, target: Words) -> tuple[Words, Words]:

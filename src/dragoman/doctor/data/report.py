@@ -10,6 +10,7 @@ from typing import Any, Literal
 from dragoman.doctor.data.chunked_reader import Chunk, ChunkedReader
 from dragoman.doctor.data.foreign_blocks import ForeignBlock, count_outside
 from dragoman.doctor.data.line_statistics import Flags
+from dragoman.doctor.data.second_language import SecondLanguage
 from dragoman.doctor.data.stretches import Stretch
 from dragoman.doctor.findings.data import DATA_FINDINGS
 from dragoman.doctor.findings.finding import Finding, Severity
@@ -28,13 +29,17 @@ COPIED_ERROR_SHARE = 0.5  # of the pairs
 PROBLEMS = {
     "empty-side": "with an empty side",
     "invalid-utf8": "with invalid UTF-8, which training rejects",
-    "encoding-damage": "decoded with the wrong encoding",
+    "encoding-damage": "decoded with the wrong encoding, or with lost letters",
     "markup": "with HTML entities, or with HTML tags on only one side",
     "control-characters": "with control characters, which training rejects",
     "over-long": "too long for a sentence",
     "copied-source": "with a copy of the source as the target",
     "duplicates": "that occurred before, apart from case and punctuation",
     "length-ratio": "with one side much longer than the other suggests",
+    "cut-off": "of which the second half of a side is missing",
+    "repeated-side": "of which one side contains its text twice",
+    "second-language": "with a side in a second language",
+    "test-similar": "nearly equal to a validation or test pair: one side is equal, or only one word differs",
     "wrong-script": "with a side in a different script from the rest",
     "wrong-language": "with a side in a different language from the rest",
     "misaligned": "in stretches where source and target are misaligned",
@@ -107,6 +112,7 @@ def report_flags(
     flags: Mapping[str, Flags],
     stretches: Sequence[Stretch],
     blocks: Sequence[ForeignBlock],
+    second_languages: Sequence[SecondLanguage | None],
     examples: Examples,
 ) -> Iterator[Finding]:
     """Report each problem that any pair has.
@@ -116,6 +122,7 @@ def report_flags(
         flags: For each code, the pairs that have the problem.
         stretches: The misaligned stretches.
         blocks: The blocks in another language.
+        second_languages: The second language of each side, if there is one.
         examples: Pairs with each problem.
     """
     for code, values in flags.items():
@@ -125,7 +132,22 @@ def report_flags(
         where = _describe_lines(measured, reader.unit)
         if code == "misaligned":
             measured["stretches"] = [asdict(stretch) for stretch in stretches]
-            where = _join(_describe_stretch(stretch, reader.unit) for stretch in stretches)
+            elsewhere = measured["count"] - sum(each.last - each.first + 1 for each in stretches)
+            where = _join(_describe_stretch(stretch, reader.unit) for stretch in stretches) or where
+            if stretches and elsewhere > 0:
+                where += f"; and {counted(elsewhere, reader.unit)} elsewhere"
+            elif not stretches:
+                where += " (their translations are on lines around them)"
+        if code == "second-language":
+            described = [
+                (side, each) for side, each in zip(("source", "target"), second_languages, strict=True) if each
+            ]
+            measured["languages"] = {side: {"own": each.own, "other": each.other} for side, each in described}
+            where += "".join(
+                f" (in the {side}, instead of {_quote(', '.join(each.own[:4]))}, they have "
+                f"{_quote(', '.join(each.other[:4]))})"
+                for side, each in described
+            )
         if code == "wrong-language" and blocks:
             measured["blocks"] = [asdict(block) for block in blocks]
             elsewhere = count_outside(values, blocks)

@@ -19,6 +19,7 @@ from dragoman.lexicon.word_probabilities import expected_counts, word_pair_place
 MAX_WORD_PAIRS = 3_000_000  # word pairs of the sample from which links are learned
 MAX_WORDS = 20  # of a text, the frequent ones excluded, that are looked at
 FREQUENT_SHARE = 0.005  # of all words; more frequent words are ignored in texts that have too many words
+FIRST_PART = 0.55  # of the words of a text; those after it show whether its translation was cut off
 HELD_OUT = 3  # every third pair of the sample measures how reliable the links are
 ITERATIONS = 4  # of expectation maximization
 MIN_LINK_COUNT = 1.5  # expected number of times that two words translate each other
@@ -67,9 +68,9 @@ class WordLinks:
         matches, chance = self._match(source, target), self._match(source, shuffled)
         self._source = _measure(source.hashes, matches[0], source.hashes, chance[0], self._table.source_words)
         self._target = _measure(target.hashes, matches[1], shuffled.hashes, chance[1], self._table.target_words)
-        evidence = self._score(source, target, matches)
+        evidence = self._score(source, target, matches)[0]
         self.usual = float(np.median(evidence)) if len(evidence) else 0.0
-        advantage = evidence - self._score(source, shuffled, chance)
+        advantage = evidence - self._score(source, shuffled, chance)[0]
         deviation = float(advantage.std()) / max(1, len(advantage)) ** 0.5 if len(advantage) else 0.0
         self.advantage = (float(advantage.mean()) if len(advantage) else 0.0), deviation
 
@@ -80,14 +81,18 @@ class WordLinks:
 
     def evidence(self, source: Words, target: Words) -> Floats:
         """Evidence that pairs are translations, in nats: positive if they are, negative if not, (pairs,)."""
+        return self.evidence_of_parts(source, target)[0]
+
+    def evidence_of_parts(self, source: Words, target: Words) -> Floats:
+        """The evidence of pairs, and that of the last words of each source and of each target, (3, pairs)."""
         source, target = (
             _drop_frequent(words, frequent) for words, frequent in zip((source, target), self._frequent, strict=True)
         )
-        scores = np.zeros(len(source.bounds) - 1)
-        for first in range(0, len(scores), BLOCK_TEXTS):
-            block = np.arange(first, min(first + BLOCK_TEXTS, len(scores)))
+        scores = np.zeros((3, len(source.bounds) - 1))
+        for first in range(0, scores.shape[1], BLOCK_TEXTS):
+            block = np.arange(first, min(first + BLOCK_TEXTS, scores.shape[1]))
             block_source, block_target = source.select(block), target.select(block)
-            scores[block] = self._score(block_source, block_target, self._match(block_source, block_target))
+            scores[:, block] = self._score(block_source, block_target, self._match(block_source, block_target))
         return scores
 
     def _match(self, source: Words, target: Words) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -102,12 +107,15 @@ class WordLinks:
 
     def _score(self, source: Words, target: Words, matches: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Floats:
         sides = zip((source, target), matches, (self._source, self._target), strict=True)
+        scores, tails = [], []
+        for words, matched, reliability in sides:
+            values = np.where(matched, reliability.match[words.hashes], reliability.miss[words.hashes]).astype(float)
+            places = np.arange(len(words.hashes)) - np.repeat(words.bounds[:-1], words.counts)
+            is_last = places >= FIRST_PART * np.repeat(words.counts, words.counts)
+            scores.append(words.sum_by_text(values))
+            tails.append(words.sum_by_text(np.where(is_last, values, 0.0)))
         # The two sides are about the same words, so that their evidence is averaged, not added.
-        scores = [
-            words.sum_by_text(np.where(matched, reliability.match[words.hashes], reliability.miss[words.hashes]))
-            for words, matched, reliability in sides
-        ]
-        return 0.5 * (scores[0] + scores[1])
+        return np.array([0.5 * (scores[0] + scores[1]), *tails])
 
 
 class _LinkTable:

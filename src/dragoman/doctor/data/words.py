@@ -49,6 +49,13 @@ class Words:
         """The text of each word, (words,)."""
         return np.repeat(np.arange(len(self.bounds) - 1), self.counts)
 
+    @property
+    def last(self) -> NDArray[np.int32]:
+        """The last word of each text, -1 if it has none, (texts,)."""
+        last = np.full(len(self.counts), -1, np.int32)
+        last[self.counts > 0] = self.hashes[self.bounds[1:][self.counts > 0] - 1]
+        return last
+
     def sum_by_text(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums of one value per word, (texts,)."""
         sums = np.concatenate(([0.0], np.cumsum(values)))

@@ -32,6 +32,13 @@ DATA_FINDINGS: dict[str, FindingType] = {
         "remove these pairs from the training corpora "
         "(dragoman doctor data --write DIR does this), or hold out whole documents",
     ),
+    "test-similar": FindingType(
+        "warning",
+        "the same sentence was translated twice, or edited, and the split did not keep the versions together; the "
+        "scores on that corpus are too high",
+        "remove these pairs from the training corpora "
+        "(dragoman doctor data --write DIR does this), or hold out whole documents",
+    ),
     "duplicates": FindingType(
         "warning",
         "the same pairs come from several places, or a text repeats itself, as menus and page headers do",
@@ -51,6 +58,13 @@ DATA_FINDINGS: dict[str, FindingType] = {
         "look at the examples and remove whole sentences "
         "(dragoman doctor data --write DIR does this); titles and quotations may stay",
     ),
+    "second-language": FindingType(
+        "warning",
+        "one side contains text in a related language or in another way of writing, with other words for the same "
+        "functions; a model that trains on both mixes them",
+        "look at the examples; remove these pairs (dragoman doctor data --write DIR does this), or train on both as "
+        "two languages",
+    ),
     "copied-source": FindingType(
         "warning",
         "these sentences were not translated; a model that trains on them learns to copy",
@@ -63,11 +77,23 @@ DATA_FINDINGS: dict[str, FindingType] = {
         "remove these pairs "
         "(dragoman doctor data --write DIR does this); if there are many, correct the sentence splitting",
     ),
+    "cut-off": FindingType(
+        "warning",
+        "a program cut long texts, or a line break divided the sentence; a model that trains on these pairs leaves out "
+        "the ends of sentences",
+        "restore the second halves, or remove these pairs (dragoman doctor data --write DIR does this)",
+    ),
+    "repeated-side": FindingType(
+        "warning",
+        "a text was pasted or joined twice; a model that trains on these pairs repeats itself",
+        "keep one of the two copies, or remove these pairs (dragoman doctor data --write DIR does this)",
+    ),
     "encoding-damage": FindingType(
         "warning",
-        "UTF-8 was read as Windows-1252 or Latin-1 and saved again ('Ã¤' instead of 'ä'), or characters were replaced "
-        "by U+FFFD",
-        "use the undamaged original file; ftfy can repair text that contains no U+FFFD",
+        "UTF-8 was read as Windows-1252 or Latin-1 and saved again ('Ã¤' instead of 'ä'); or characters were dropped "
+        "('Mdchen'), replaced by question marks or U+FFFD ('M?dchen'), or written as escapes (backslash and u, %C3)",
+        "use the undamaged original file; ftfy repairs text that was read with the wrong encoding, but not what was "
+        "dropped or replaced",
     ),
     "markup": FindingType(
         "warning",

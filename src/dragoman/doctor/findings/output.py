@@ -12,6 +12,18 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
         "check the training loss: if it stays above 4 nats, use a third of the learning rate and a longer warm-up; "
         "dragoman doctor model detects a source that does not reach the decoder",
     ),
+    "text-form": FindingType(
+        "error",
+        "the targets of the training data have this form, or a step after the translation is missing; BLEU was "
+        "measured again after it was undone, or done to the references",
+        "train on text in the form that translations should have, or undo it afterwards",
+    ),
+    "reference-form": FindingType(
+        "error",
+        "the references were prepared for another program; BLEU was measured again after it was undone, or done to the "
+        "translations",
+        "use references in the form of usual text; the scores mean nothing before",
+    ),
     "empty-output": FindingType(
         "error",
         "the end of sentence is the most likely first token: the training data contain empty targets, the search "

@@ -21,6 +21,7 @@ from dragoman.doctor.output.text_checks import (
     check_output_length,
     check_repetition,
 )
+from dragoman.doctor.output.text_forms import check_text_forms
 from dragoman.doctor.output.translator_checks import (
     check_exposure_gap,
     check_unknown_tokens,
@@ -32,6 +33,8 @@ from dragoman.translator import Translator
 
 NEED_MANY_SENTENCES = {
     "collapsed",
+    "text-form",
+    "reference-form",
     "output-length",
     "exposure-gap",
     "shuffled-references",
@@ -56,7 +59,11 @@ def check_translations(
         report: Scores of these translations, to compare decoding with teacher forcing.
         decoding: The settings of the search, for advice about them.
     """
+    forms, references, translations = check_text_forms(references, translations)
+    if forms:  # scores of texts in different forms show nothing about the search
+        report = None
     return [
+        *forms,
         *check_collapsed(sources, references, translations),
         *_check_without_references(sources, references, translations, decoding),
         *check_output_length(references, translations, decoding),
