@@ -13,11 +13,21 @@ from dragoman.documents.division import join_translations
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.sentences import WholeLines, has_words, is_kept_whole, split_paragraph, trimmed
 from dragoman.languages.codes import primary_language
+from dragoman.languages.scripts import WITHOUT_SPACES
 from dragoman.languages.sentence_marks import ORDINAL_POINTS
 
-_BULLETS = regex.compile(r"\s*(?:(?:[-*+•‣◦▪–—·>]|\#{1,6})\s+(?=\S))*")
-_LABEL = regex.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)\s+(?=\S)")
-_NUMBER = regex.compile(r"(?:\d{1,3}\.)*(\d{1,3})\.\s+(?=\S)")
+_SHAPES = r"\p{Block=Geometric_Shapes}\p{Block=Dingbats}★☆"
+_BULLETS = regex.compile(
+    rf"\s*(?:(?:[-*+•‣◦–—·>{_SHAPES}]|\#{{1,6}})\s+(?=\S)|[・※{_SHAPES}]\s*(?=[{WITHOUT_SPACES}]))*"
+)
+_HAN_NUMBER = "[一二三四五六七八九十]"
+_LABEL = regex.compile(
+    rf"[(（]?(?:\d{{1,3}}|\p{{L}}\p{{M}}?|[ivx]{{2,5}}|{_HAN_NUMBER}{{1,3}})(?:\)\s+|）\s*)(?=\S)"
+    rf"|{_HAN_NUMBER}{{1,3}}[、．]\s*(?=\S)(?!{_HAN_NUMBER})|[①-⓿]\s*(?=\S)"
+)
+_NUMBER = regex.compile(r"(?P<parts>\d{1,3}[.．])*(?:(?P<number>\d{1,3})|(?P<letter>\p{L})\p{M}?)(?:\.\s+|．\s*)(?=\S)")
+_NEAR_LETTERS = 5
+"""The distance of two letters in Unicode that follow each other in an alphabet, at most."""
 
 ITEM_LINES = 10
 """Lines that an item of a list may have. In a long file of unrelated sentences, far more may separate two ordinals."""
@@ -72,39 +82,47 @@ def find_spans_of_lines(lines: Sequence[str], language: str, whole_lines: WholeL
     Line breaks within a line, as an entry of a translation memory may have, are spaces.
     """
     found: list[list[tuple[int, int]]] = []
-    for line, content in zip(lines, _content_starts(lines, language), strict=True):
+    for line, content in zip(lines, content_starts(lines, language), strict=True):
         if is_kept_whole(line, whole_lines) or not has_words(line[content:]):
             content = 0  # a segment of a memory with its number, or "1. 😀": the number is all that the line contains
         found.append([(content + a, content + b) for a, b in split_paragraph(line[content:], language, whole_lines)])
     return found
 
 
-def _content_starts(lines: Sequence[str], language: str) -> list[int]:
+def content_starts(lines: Sequence[str], language: str) -> list[int]:
     """Where the text of each line begins, after its indentation, bullets, and number or letter.
 
     In languages that write a point after an ordinal number, "2." may be one. It is the number of a list if it follows
-    the number of a line not far above, or if the line before or after it has a number too.
+    the number of a line not far above, or if the line before or after it has a number too. The same holds for "B.",
+    which may be an initial, in all languages.
     """
     starts: list[int] = []
     numbered: list[_NumberedLine] = []
+    lettered: list[_NumberedLine] = []
     rank = 0
     for index, line in enumerate(lines):
         bullets = _BULLETS.match(line)
         start = bullets.end() if bullets else 0
         rank += bool(line.strip())
-        if number := _NUMBER.match(line, start):
-            numbered.append(_NumberedLine(index, rank, int(number[1]), number.end()))
+        if found := _NUMBER.match(line, start):
+            if letter := found["letter"]:
+                lettered.append(_NumberedLine(index, rank, ord(letter), found.end()))
+            elif found["parts"]:  # 1.2. is no ordinal number
+                start = found.end()
+            else:
+                numbered.append(_NumberedLine(index, rank, int(found["number"]), found.end()))
         elif label := _LABEL.match(line, start):
             start = label.end()
         starts.append(start)
     listed = {each for pair in pairwise(numbered) if _is_list(*pair) for each in pair}
-    for each in numbered if primary_language(language) not in ORDINAL_POINTS else listed:
+    letters = {each for pair in pairwise(lettered) if _follow_in_alphabet(*pair) for each in pair}
+    for each in [*(numbered if primary_language(language) not in ORDINAL_POINTS else listed), *letters]:
         starts[each.line] = each.end
     return starts
 
 
 class _NumberedLine(NamedTuple):
-    """A line that begins with a number; `rank` counts the lines that are not empty, and `end` is after the number."""
+    """A line that begins with a number or a letter; `rank` counts the lines that are not empty, `end` is after it."""
 
     line: int
     rank: int
@@ -115,3 +133,7 @@ class _NumberedLine(NamedTuple):
 def _is_list(first: _NumberedLine, second: _NumberedLine) -> bool:
     distance = second.rank - first.rank
     return distance == 1 or (distance <= ITEM_LINES and second.number == first.number + 1)
+
+
+def _follow_in_alphabet(first: _NumberedLine, second: _NumberedLine) -> bool:
+    return second.rank == first.rank + 1 and 0 < second.number - first.number <= _NEAR_LETTERS

@@ -8,7 +8,11 @@ from typing import TypeAlias
 import regex
 
 from dragoman.languages.codes import primary_language
+from dragoman.languages.scripts import begins_small
 from dragoman.languages.sentence_marks import (
+    AFTER_BRACKET,
+    AFTER_COPIED,
+    AFTER_LIST,
     ORDINAL_POINTS,
     SENTENCE_ENDS,
     after_closing,
@@ -23,7 +27,7 @@ _BREAKS = regex.compile(
     rf"(?<=[:{SENTENCE_ENDS}])\s*(?:</?(?i:br|p|div|li|[uo]l|t[rdh]|h[1-6])\b[^<>]*+>\s*+)++(?!\p{{Ll}})"
 )
 """Tags of HTML that begin a line, after the end of a sentence, so that they belong to none."""
-_IDENTIFIER = regex.compile(r"^\W*+(?=\S*\d)(?:[A-Z]++|[a-z](?![a-z])|\d++|[-_./:#+]++)++\W*+$")
+_IDENTIFIER = regex.compile(r"^\W*+(?=\S*\d)(?:\p{Lu}++|\p{Ll}(?!\p{Ll})|\d++|[-_./:#+]++)++\W*+$")
 _LABEL = regex.compile(
     r"^\W*+(?:ART|DIN|EAN|EN|GTIN|HS|IEC|ID|ISBN|ISO|NO|NR|PN|RAL|REF|RFC|SKU|SN|USB|VDE|x)[.:]?+\W*+$"
 )  # of an identifier
@@ -31,7 +35,7 @@ _PATH = regex.compile(r"^(?:[A-Za-z]:|~|\.\.?)?[/\\][^/\\]+[/\\]\S*$|^(?:[A-Za-z
 """Of a file or a directory, perhaps without an extension: C:\\Users\\x, ~/notes, /usr/share."""
 _MAY_END = regex.compile(rf"[{SENTENCE_ENDS}\n](?!\Z)")
 _NUMBER = regex.compile(r"(?<=\s)\d+(?=\.?\s+\p{L})")
-_REPLACED_MARKS = dict.fromkeys(map(ord, "។៕᭎᭏᭿⳹⳺⳻⹠⹡𑏔𑏕𖵮𖵯︒︕︖"), "。")
+_REPLACED_MARKS = dict.fromkeys(map(ord, "།༎༏༐༑។៕᭎᭏᭿⳹⳺⳻⹠⹡𑏔𑏕𖵮𖵯︒︕︖"), "。")
 """Marks that end a sentence, but that `sentencex` does not know."""
 
 _READ = 5000  # characters that are split at once
@@ -112,6 +116,7 @@ def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, i
     inside = {place for start, end in breaks for place in range(start + 1, end)}
     around = {place for each in breaks for place in each if place < len(text)}
     found = {end for each in _find_ends(readable, primary) if (end := after_closing(text, each)) < len(text)}
+    found.update(_other_ends(text, spans))
     ends = sorted((found | around) - inside)
     start = last = index = 0
     has_upper = has_lower = False
@@ -122,13 +127,22 @@ def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, i
         piece = text[last:end]
         has_upper, has_lower = has_upper or piece != piece.lower(), has_lower or piece != piece.upper()
         # The next letter is in lower case, as in "“No!” she said", in a text that is not all in lower case.
-        continues = text[end : end + 1].islower() and end not in starts and (has_upper or not has_lower)
+        continues = begins_small(text[end : end + 1]) and end not in starts and (has_upper or not has_lower)
         if not (divided or continues or sentence_continues(text, end) or ends_in_abbreviation(piece, primary)):
             yield start, end
             start, has_upper, has_lower = end, False, False
         last = end
     if start < len(text):
         yield start, len(text)
+
+
+def _other_ends(text: str, spans: Iterable[Span]) -> Iterator[int]:
+    """Where sentences end for certain, although `sentencex` takes the last word for an abbreviation."""
+    yield from (match.end() for match in AFTER_LIST.finditer(text))
+    yield from (match.end() for match in AFTER_BRACKET.finditer(text) if follows_end(text, match.end()))
+    for span in spans:
+        if span.kind == "link" and (match := AFTER_COPIED.match(text, span.end)):
+            yield match.end()
 
 
 def _may_begin_sentence(text: str, span: Span) -> bool:
@@ -146,7 +160,7 @@ def _prepare(text: str, language: str, starts: Iterable[Span]) -> str:
         language: The code of the language without its region.
         starts: The placeholders and URLs that begin a sentence.
     """
-    characters = list(replace_surrogates(text).translate(_REPLACED_MARKS))
+    characters = list(replace_surrogates(text).translate(_REPLACED_MARKS).replace("፡፡", "፡።"))
     numbers = _NUMBER.finditer(text) if language in ORDINAL_POINTS else ()
     places = [match.span() for match in numbers if follows_end(text, match.start())]
     for start, end in [*places, *((span.start, span.end) for span in starts)]:

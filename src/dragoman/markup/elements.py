@@ -67,6 +67,11 @@ BOX = Element(apart=True, space=True)
 FOOTNOTE = Element(apart=True, clings=True)
 LOST = Element(kept=True, lost=True)
 
+_DESCRIPTIONS = {"description", "og:title", "og:description", "og:image:alt", "twitter:title", "twitter:description"}
+_BUTTONS = {"submit", "button", "reset"}
+_LABELS = {("optgroup", "label"), ("option", "label"), ("track", "label"), ("table", "summary")}
+"""What people read in attributes that mean something else elsewhere."""
+
 _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -75,7 +80,7 @@ class Elements:
     """The elements of a format.
 
     Attributes:
-        rows: What each does, by its name.
+        rows: What each does, by its name; with the usual prefix where names without it mean two things.
         others: What those do that have no row.
         single: What those do that have no row, no content and no closing tag.
         texts: The attributes that people read.
@@ -95,7 +100,7 @@ class Elements:
     def find(self, name: str, attributes: Mapping[str, str] = _NO_ATTRIBUTES) -> Element:
         """What an element with these attributes does."""
         row = self.rows.get(name, self.others)
-        if attributes and self._is_excluded(name, attributes):
+        if attributes and self.is_excluded(name, attributes):
             return DIVIDER if row.ends and not row.wraps else FIELD
         if row.note or "epub:type" in attributes or "role" in attributes:
             return _find_note(row, attributes)
@@ -103,11 +108,15 @@ class Elements:
 
     def is_text(self, name: str, attribute: str, attributes: Mapping[str, str]) -> bool:
         """Whether people read an attribute of an element."""
-        if name == "meta" and attribute == "content":
-            return bool(self.texts) and attributes.get("name", "").lower() == "description"
-        return attribute in self.texts
+        if not self.texts:
+            return False
+        if (name, attribute) == ("meta", "content"):
+            return (attributes.get("name") or attributes.get("property", "")).lower() in _DESCRIPTIONS
+        if (name, attribute) == ("input", "value"):
+            return attributes.get("type", "").lower() in _BUTTONS
+        return attribute in self.texts or (name, attribute) in _LABELS
 
-    def _is_excluded(self, name: str, attributes: Mapping[str, str]) -> bool:
+    def is_excluded(self, name: str, attributes: Mapping[str, str]) -> bool:
         """Whether an element says that it must not be translated, or is in another language than the document.
 
         The language of a whole page is often stated wrongly, so it does not count.
@@ -166,7 +175,9 @@ HTML = Elements(
         ),
     ),
     single=CODE,
-    texts=frozenset(("alt", "title", "placeholder", "aria-label")),
+    texts=frozenset(
+        ("alt", "title", "placeholder", "aria-label", "aria-description", "aria-placeholder", "aria-valuetext")
+    ),
 )
 """HTML, EPUB and Markdown; names are in lower case."""
 
@@ -211,16 +222,25 @@ ODT = Elements(
             "bookmark-ref reference-ref note-ref sequence sequence-ref page-number page-count date time chapter "
             "file-name author-name author-initials title subject variable-set variable-get variable-input "
             "user-field-get user-field-input expression text-input placeholder conditional-text creator "
-            "creation-date modification-date print-date word-count character-count bibliography-mark number",
+            "creation-date creation-time modification-date modification-time print-date print-time printed-by "
+            "initial-creator description keywords editing-cycles editing-duration word-count character-count "
+            "paragraph-count table-count image-count object-count bibliography-mark number measure user-defined "
+            "sender-firstname sender-lastname sender-initials sender-title sender-position sender-email "
+            "sender-phone-private sender-phone-work sender-fax sender-company sender-street sender-city "
+            "sender-postal-code sender-country sender-state-or-province page-variable-set page-variable-get "
+            "page-continuation template-name sheet-name database-display database-name database-row-number "
+            "dde-connection execute-macro table-formula",
         ),
         (
             HIDDEN,
             "annotation annotation-end bookmark bookmark-start bookmark-end change change-start change-end "
             "reference-mark reference-mark-start reference-mark-end soft-page-break hidden-text "
+            "hidden-paragraph database-next database-row-select script "
             "alphabetical-index-mark alphabetical-index-mark-start alphabetical-index-mark-end toc-mark "
             "toc-mark-start toc-mark-end user-index-mark note-citation",
         ),
         (OBJECT, "control"),
+        (BLOCK, "svg:title"),  # of a picture, unlike that of the document
         (FOOTNOTE, "note"),
         (BOX, "frame custom-shape text-box rect g"),
         (
@@ -251,6 +271,7 @@ OFFICE = Elements(
         (Element(text="\u2011"), "noBreakHyphen"),
     ),
     others=Element(apart=True),
+    texts=frozenset(("descr", "title")),
 )
 """Word and PowerPoint; everything else in a paragraph is a mark without text, or contains other paragraphs."""
 

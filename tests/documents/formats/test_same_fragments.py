@@ -170,7 +170,6 @@ SAME_TAGS = {
 """Formats with tags of HTML."""
 
 NOT_IN = {
-    "markdown": r"<p>|^<b>Der Hund",  # HTML blocks are kept
     "vtt": r"<p>|<br|<!--|&amp;",
 }
 """Fragments that a format does not have, or that mean something else in it."""

@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from html import escape
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
@@ -22,10 +24,11 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
+from dragoman.documents.html_text import read_html
 from dragoman.documents.passage import Part, Writing, to_parts
 from dragoman.errors import UserError
-from dragoman.markup.elements import DIVIDER, HTML, MARKDOWN, VOID
-from dragoman.markup.items import Fixed, Group, Inner, Item, TextItem
+from dragoman.markup.elements import DIVIDER, HTML, MARKDOWN, VOID, Elements
+from dragoman.markup.items import Fixed, Group, Inner, Item, Piece, TextItem
 from dragoman.markup.tags import Event, fold_tags, tag_event
 
 _SPECIAL = re.compile(r"[\\`*\[\]|]|(?<!\d)\$(?!\d)|(?<![^\W_])_|_(?![^\W_])|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
@@ -59,16 +62,25 @@ def _find_parts(text: str, writing: Writing) -> Iterator[Part]:
     parser.use(footnote_plugin, inline=False, move_to_end=False, always_match_refs=True)
     starts = [match.start() for match in _LINE.finditer(text)]
     position = 0
+    elements = replace(HTML, language=writing.language)
+    html_writing = Writing(writing.language, partial(escape, quote=False), whole_lines=writing.whole_lines)
     known = {normalizeReference(label): {"title": "", "href": "#"} for label in _DEFINITION.findall(text)}
     source = _DEFINITION.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     for token in parser.parse(source, {"references": known}):
+        if token.type == "html_block" and token.map is not None:
+            start, end = (starts[min(line, len(starts) - 1)] for line in token.map)
+            block = text[start:end]
+            if start >= position and block.split() == token.content.split():  # not inside of a quotation
+                yield text[position:start]
+                yield from to_parts(read_html(block, elements), html_writing)
+                position = end
         if token.type != "inline" or token.map is None:
             continue
         lines = _locate(text, token, max(position, starts[token.map[0]] + token.meta.get("column", 0)))
         if not lines:
             continue
         try:
-            parts = to_parts(inline_items(text, lines, token.children or []), writing)
+            parts = to_parts(inline_items(text, lines, token.children or [], elements), writing)
         except InlineMismatchError:  # written in a way that the parser changes, such as with tabs: kept
             continue
         yield text[position : lines[0].start]
@@ -107,6 +119,7 @@ _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 _TARGET = r"\((?:[^()\\]|\\.|\((?:[^()\\]|\\.)*\))*\)"
 _LINK_END = re.compile(rf"\](?:{_TARGET}|\[[^\[\]]*\])?", re.DOTALL)
 _IMAGE = re.compile(rf"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\](?:{_TARGET}|\[[^\[\]]*\])?", re.DOTALL)
+_LINK_TITLE = re.compile(r"(\]\(.*\s[\"'])((?:[^\"'\\]|\\.|(?<=\w)'(?=\w))+)([\"']\s*\))", re.DOTALL)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^>]*?(/?)>")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
 _VALUE = r"""(?:"[^"{}]*"|'[^'{}]*'|[^\s{}"']+)"""
@@ -137,18 +150,19 @@ class InlineMismatchError(Exception):
     """The file does not contain what the parser returns."""
 
 
-def inline_items(text: str, lines: Sequence[Line], tokens: Sequence[Token]) -> list[Item]:
+def inline_items(text: str, lines: Sequence[Line], tokens: Sequence[Token], elements: Elements = HTML) -> list[Item]:
     """The items of a paragraph.
 
     Args:
         text: The file.
         lines: The lines of the paragraph.
         tokens: What the parser returns for it.
+        elements: What the tags in it do.
 
     Raises:
         InlineMismatchError: They do not agree.
     """
-    reader = _Reader(text, lines, tokens)
+    reader = _Reader(text, lines, tokens, elements)
     items = reader.read_until("")
     if reader.position != lines[-1].end:
         raise InlineMismatchError
@@ -156,8 +170,8 @@ def inline_items(text: str, lines: Sequence[Line], tokens: Sequence[Token]) -> l
 
 
 class _Reader:
-    def __init__(self, text: str, lines: Sequence[Line], tokens: Sequence[Token]) -> None:
-        self._text, self._lines = text, lines
+    def __init__(self, text: str, lines: Sequence[Line], tokens: Sequence[Token], elements: Elements) -> None:
+        self._text, self._lines, self._elements = text, lines, elements
         self._tokens = iter(tokens)
         self.position = lines[0].start
         self._ends_title = bool(re.match(_ALERT, text[lines[0].start : lines[0].end]))  # the first line is one
@@ -186,7 +200,7 @@ class _Reader:
         if kind in ("em", "strong", "s"):
             start = self._take(token.markup)
             items = self.read_until(f"{kind}_close")
-            yield Group((start,), self._take(token.markup), tuple(items))
+            yield Group((start,), (self._take(token.markup),), tuple(items))
         elif token.type.startswith("math_inline"):
             yield Fixed((self._take(f"{token.markup}{token.content}{token.markup}"),), MARKDOWN["math"])
         elif token.type == "footnote_ref":
@@ -204,11 +218,11 @@ class _Reader:
         elif token.type == "image":
             image = self._match(_IMAGE)
             alt = Inner((TextItem(image[1], image[1]),))
-            yield Fixed(("![", alt, image[0][2 + len(image[1]) :]), MARKDOWN["image"])
+            yield Fixed(("![", alt, *_end_pieces(image[0][2 + len(image[1]) :])), MARKDOWN["image"])
         elif token.type == "code_inline":
             yield Fixed((self._match(_CODE)[0],), MARKDOWN["code"])
         elif token.type == "html_inline":
-            yield _tag_item(self._take(token.content))
+            yield _tag_item(self._take(token.content), self._elements)
         else:
             raise InlineMismatchError
 
@@ -224,7 +238,7 @@ class _Reader:
         label = self._text[start + 1 : self.position]
         end = self._match(_LINK_END)[0]
         changed_end = f"][{label}]" if end in ("]", "][]") else None
-        return Group(("[",), end, tuple(items), changed_end=changed_end)
+        return Group(("[",), _end_pieces(end), tuple(items), changed_end=changed_end)
 
     def _take(self, *alternatives: str) -> str:
         """What comes next, if it is one of these."""
@@ -254,8 +268,23 @@ def _attach_attributes(items: Sequence[Item]) -> list[Item]:
             attached[-1] = replace(last, pieces=(*last.pieces, raw))
         else:
             changed_end = None if last.changed_end is None else last.changed_end + raw
-            attached[-1] = replace(last, end=last.end + raw, changed_end=changed_end)
+            attached[-1] = replace(last, end=(*last.end, raw), changed_end=changed_end)
     return attached
+
+
+def _end_pieces(end: str) -> tuple[Piece, ...]:
+    """The end of a link or a picture; its title is a text by itself."""
+    title = _LINK_TITLE.fullmatch(end)
+    if not title:
+        return (end,)
+    text = Inner(
+        (TextItem(title[2], re.sub(r"\\([\\\"'])", r"\1", title[2])),), encode=partial(_escape_title, title[1][-1])
+    )
+    return (title[1], text, title[3])
+
+
+def _escape_title(quote: str, text: str) -> str:
+    return re.sub(rf"[\\{quote}]", r"\\\g<0>", text)
 
 
 def _text_items(raw: str, text: str) -> Iterator[Item]:
@@ -271,12 +300,12 @@ def _text_items(raw: str, text: str) -> Iterator[Item]:
     yield TextItem(raw[position:], raw[position:])
 
 
-def _tag_item(raw: str) -> Event:
+def _tag_item(raw: str, elements: Elements) -> Event:
     tag = _TAG.fullmatch(raw)
     if not tag:
         return Fixed((raw,))
     name = tag[2].lower()
-    return tag_event(raw, name, "closing" if tag[1] else "single" if tag[3] or name in VOID else "opening", HTML)
+    return tag_event(raw, name, "closing" if tag[1] else "single" if tag[3] or name in VOID else "opening", elements)
 
 
 _BOX = re.compile(
@@ -287,6 +316,7 @@ _INDENT = 4  # of what is in a box
 _CONTAINER = re.compile(
     r":{3,}[ \t]*(?:\{[^{}]*\}|[\w-]+)?(?:\[(?P<label>[^\[\]]*)\].*|[ \t]+(?P<title>[^\s\[{].*)|[ \t]*\{.*|[ \t]*)"
     r"|/{3,}[ \t]*[\w-]*[ \t]*(?:\|[ \t]*(?P<heading>.*))?"
+    r"|\{\{[%<][^{}]*\}\}[ \t]*|\{%[^{}]*%\}[ \t]*"  # a template in its own line
 )
 _PARENTHESES = re.compile(r"\\\((.{1,500}?)\\\)")
 _FORMULA = re.compile(r"[\\^_={}<>+]|^\s*\w\s*$")  # but not words in parentheses that are written with backslashes

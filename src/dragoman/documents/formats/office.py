@@ -15,12 +15,15 @@ from dragoman.documents.passage import to_parts
 from dragoman.errors import UserError
 from dragoman.markup.elements import BLOCK, DIVIDER, HIDDEN, INLINE, MAYBE_NOTE, OFFICE, WORD
 from dragoman.markup.items import Fixed, Group, Inner, Item, Piece, TextItem, raw_text
-from dragoman.markup.tags import CodeEdge, match_edges
+from dragoman.markup.tags import CodeEdge, attribute_pieces, match_edges, read_attributes
 from dragoman.markup.xml import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, xml_text
 
-_WORD_PARTS = ("footnotes", "endnotes", "header", "footer")
+_DRAWN = ("diagramData", "diagramDrawing", "chart")
+_WORD_PARTS = ("footnotes", "endnotes", "header", "footer", *_DRAWN)
+_SLIDE_PARTS = ("notesSlide", *_DRAWN)
 _WORD_ROOTS = ("document", "footnotes", "endnotes", "hdr", "ftr")
 _SLIDE_ROOTS = ("sld", "notes")
+_PICTURES = ("docPr", "cNvPr")  # their attributes are those of all kinds of pictures
 _REVISION = re.compile(r'\s[\w:]*rsid\w*="[^"]*"')
 
 
@@ -50,7 +53,11 @@ def _find_slides(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, O
     related = Relationships(file, archive)
     main = related.targets("", "officeDocument")
     slides = [slide for part in main for slide in related.targets(part, "slide")]
-    names = [name for slide in slides for name in (slide, *related.targets(slide, "notesSlide"))]
+    names = [
+        name
+        for slide in slides
+        for name in (slide, *(each for kind in _SLIDE_PARTS for each in related.targets(slide, kind)))
+    ]
     names = names or find_by_root(archive, _SLIDE_ROOTS)
     if not main and not names:
         raise UserError(
@@ -83,13 +90,26 @@ def _add_blocks(nodes: Sequence[XmlNode], items: list[Item], raw: list[str]) -> 
         if isinstance(node, XmlText):
             raw.append(node.raw)
             continue
-        raw.append(node.start)
+        pieces = _start_pieces(node)
+        if len(pieces) > 1:
+            items.append(Fixed(("".join(raw), *pieces), DIVIDER))
+            raw.clear()
+        else:
+            raw.append(node.start)
         if OFFICE.find(node.name) is BLOCK:
             items += [Fixed(("".join(raw),), DIVIDER), *_inline_items(node.children)]
             raw.clear()
         else:
             _add_blocks(node.children, items, raw)
         raw.append(node.end)
+
+
+def _start_pieces(node: XmlElement) -> tuple[Piece, ...]:
+    """The start tag, with the description of a picture that it may have."""
+    if node.name not in _PICTURES:
+        return (node.start,)
+    attributes = read_attributes(node.start)
+    return attribute_pieces(node.start, node.name, attributes, node.attributes, OFFICE) or (node.start,)
 
 
 def _inline_items(nodes: Sequence[XmlNode]) -> list[Item]:
@@ -113,7 +133,7 @@ def _run_items(run: XmlElement) -> Iterator[Item | _FieldCharacter]:
         text = xml_text(node) if node.name == "t" else OFFICE.find(node.name).text
         if text:
             item = TextItem(raw, text, _style(run, start, node))
-            yield Group((), "", (item,), MAYBE_NOTE) if _is_raised(properties) else item
+            yield Group((), (), (item,), MAYBE_NOTE) if _is_raised(properties) else item
         elif node.name == "fldChar":
             kinds = (value for key, value in node.attributes.items() if key.endswith("fldCharType"))
             yield _FieldCharacter(raw, next(kinds, ""))
@@ -131,7 +151,7 @@ def _item(node: XmlNode, start: str, end: str) -> Item:
     if element.lost:
         return TextItem(raw, "")
     if not (element.kept or element.apart):
-        return Group((start + node.start,), node.end + end, tuple(_inline_items(node.children)), element)
+        return Group((start + node.start,), (node.end + end,), tuple(_inline_items(node.children)), element)
     if not element.apart:
         return Fixed((raw,), element)
     inner = block_items(node.children)
@@ -197,7 +217,7 @@ def _field(field: Sequence[Item | _FieldCharacter]) -> Item:
     ]
     instruction = _raw(field[: separators[0] + 1]) if separators else ""
     if len(separators) == 1 and "HYPERLINK" in instruction:
-        return Group((instruction,), _raw(field[-1:]), tuple(_fold_fields(field[separators[0] + 1 : -1])))
+        return Group((instruction,), (_raw(field[-1:]),), tuple(_fold_fields(field[separators[0] + 1 : -1])))
     return Fixed((_raw(field),), WORD if separators else HIDDEN)
 
 
