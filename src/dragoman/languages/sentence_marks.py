@@ -50,53 +50,18 @@ _TITLES = (
 )
 """Abbreviations before names that `sentencex` does not know: of languages of India, of Dutch and Vietnamese."""
 
-_ABJADS = "".join(
-    rf"\p{{{script}}}"
-    for script in (
-        *("Arabic", "Hebrew", "Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada"),
-        *("Malayalam", "Sinhala"),
-    )
-)
 _ABBREVIATION = regex.compile(
     rf"(?:^|\s){OPENING}?(?:{'|'.join(_TITLES)})\.$"
-    rf"|(?:^|\s)[{_ABJADS}]\p{{M}}*\.$"  # a single letter of a script without capitals
+    r"|(?:^|\s)[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Gujarati}\p{Gurmukhi}&&\p{Lo}]\.$"  # a single letter
     r"|[\p{Thai}\p{Lao}]\p{M}*\.$"  # in these scripts, no mark ends a sentence
-    rf"|^{OPENING}?\p{{Lu}}\p{{M}}*\.$"  # an initial, before which nothing is
+    rf"|^{OPENING}?\p{{Lu}}\p{{M}}*\.$",  # an initial, before which nothing is
+    regex.VERSION1,
 )
 _LISTS = (
-    *(
-        "usw",
-        "etc",
-        r"u\. ?a",
-        r"u\. ?v\. ?m",
-        "enz",
-        "osv",
-        r"m\.m",
-        r"m\.fl",
-        r"o\.s\.v",
-        "jne",
-        "jms",
-        "ym",
-        "ecc",
-        "itd",
-    ),
-    *(
-        "itp",
-        "atd",
-        "apod",
-        "ipd",
-        "ipod",
-        "stb",
-        "vb",
-        "ktl",
-        r"κ\.?λπ",
-        r"κ\.ά",
-        r"и т\. ?[дп]",
-        "и др",
-        r"і т\. ?[дп]",
-    ),
+    r"usw|etc|u\. ?v\. ?m|enz|osv|m\.m|m\.fl|o\.s\.v|jne|jms|ym|ecc|itd|itp|atd|apod|ipd|ipod|stb|ktl|κ\.?λπ|κ\.ά|и др"
+    r"|[иі] т\. ?[дп]"
 )
-AFTER_LIST = regex.compile(rf"(?<=\b(?:{'|'.join(_LISTS)})\.{CLOSING}?)\s+(?={OPENING}?\p{{Lu}})")
+AFTER_LIST = regex.compile(rf"(?<=\b(?:{_LISTS})\.{CLOSING}?)\s+(?={OPENING}?\p{{Lu}})")
 """Where a sentence ends after "and so on", if a capital letter follows."""
 
 AFTER_COPIED = regex.compile(rf"[.!?]+{CLOSING}?\s+(?={OPENING}?\p{{Lu}})")
