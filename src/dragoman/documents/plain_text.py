@@ -107,9 +107,8 @@ def content_starts(lines: Sequence[str], language: str) -> list[int]:
         if found := _NUMBER.match(line, start):
             if letter := found["letter"]:
                 lettered.append(_NumberedLine(index, rank, ord(letter), found.end()))
-            elif found["parts"]:  # 1.2. is no ordinal number
-                start = found.end()
             else:
+                start = found.end() if found["parts"] else start  # 1.2. is no ordinal number
                 numbered.append(_NumberedLine(index, rank, int(found["number"]), found.end()))
         elif label := _LABEL.match(line, start):
             start = label.end()
