@@ -26,6 +26,7 @@ _LABEL = regex.compile(
     rf"|{_HAN_NUMBER}{{1,3}}[、．]\s*(?=\S)(?!{_HAN_NUMBER})|[①-⓿]\s*(?=\S)"
 )
 _NUMBER = regex.compile(r"(?P<parts>\d{1,3}[.．])*(?:(?P<number>\d{1,3})|(?P<letter>\p{L})\p{M}?)(?:\.\s+|．\s*)(?=\S)")
+_HANGUL = "가나다라마바사아자차카타파하"
 _NEAR_LETTERS = 5
 """The distance of two letters in Unicode that follow each other in an alphabet, at most."""
 
@@ -106,7 +107,7 @@ def content_starts(lines: Sequence[str], language: str) -> list[int]:
         rank += bool(line.strip())
         if found := _NUMBER.match(line, start):
             if letter := found["letter"]:
-                lettered.append(_NumberedLine(index, rank, ord(letter), found.end()))
+                lettered.append(_NumberedLine(index, rank, _place_in_alphabet(letter), found.end()))
             else:
                 start = found.end() if found["parts"] else start  # 1.2. is no ordinal number
                 numbered.append(_NumberedLine(index, rank, int(found["number"]), found.end()))
@@ -132,6 +133,12 @@ class _NumberedLine(NamedTuple):
 def _is_list(first: _NumberedLine, second: _NumberedLine) -> bool:
     distance = second.rank - first.rank
     return distance == 1 or (distance <= ITEM_LINES and second.number == first.number + 1)
+
+
+def _place_in_alphabet(letter: str) -> int:
+    """Where a letter is in its alphabet; that of Korean lists consists of syllables."""
+    place = _HANGUL.find(letter)
+    return ord(letter) if place < 0 else place
 
 
 def _follow_in_alphabet(first: _NumberedLine, second: _NumberedLine) -> bool:

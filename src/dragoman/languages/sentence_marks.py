@@ -44,12 +44,13 @@ _NEAR = 10  # characters between two sentences, at most
 
 _ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
 _TITLES = (
-    *("डॉ", "प्रो", "पं", "श्री", "सुश्री", "श्रीमती", "कु", "मि", "ডা", "মো", "মি", "ਡਾ", "ਸ਼੍ਰੀ", "ડૉ", "ડો", "શ્રી"),
+    *("डॉ", "प्रो", "पं", "श्री", "सुश्री", "श्रीमती", "कु", "मि", "नं", "ডা", "মো", "মি", "ਡਾ", "ਸ਼੍ਰੀ", "ડૉ", "ડો", "શ્રી"),
     *("திரு", "திருமதி", "డా", "శ్రీ", "ಡಾ", "ಶ್ರೀ", "ഡോ", "ശ്രീ"),
-    *("(?i:mevr|dhr)", "TP", "TS", "ThS", "GS", "PGS"),
+    *("(?i:mevr|dhr|geb|jl|str|npr)", r"(?i:t\.ex|f\.eks|bl\.a)", "med", "TP", "TS", "ThS", "GS", "PGS"),
 )
-"""Abbreviations before names that `sentencex` does not know: of languages of India, of Dutch and Vietnamese."""
+"""Abbreviations before names that `sentencex` does not know: of languages of India, Europe, Vietnam and Indonesia."""
 
+_BEFORE_NUMBERS = "art|fig|tab|nr|kl|kb|cca|pp?|str|čl?|vol|cap|αρ|σελ|рис|табл|стр|гл|ст|п|бр"
 _ABBREVIATION = regex.compile(
     rf"(?:^|\s){OPENING}?(?:{'|'.join(_TITLES)})\.$"
     r"|(?:^|\s)[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Gujarati}\p{Gurmukhi}&&\p{Lo}]\.$"  # a single letter
@@ -93,8 +94,10 @@ _CONTINUATIONS = (
     rf"{_QUOTED}\p{{Han}}{{0,6}}?[说說问問道答喊叫嚷][道着著]?[。，,；！]",
     # Khmer: the abbreviation of "and so on"
     "(?<=។)(?:ល|បេ)។",
+    # a number after an abbreviation that `sentencex` does not know
+    rf"(?<=(?<!\p{{L}})(?i:{_BEFORE_NUMBERS})\.\s+)\d",
     # a date, such as 2024. 5. 3., and a number with an ending
-    r"(?<=\b\d{1,4}\.\s*)\d{1,2}\.(?!\d)|(?<=\d\.)\p{Lo}",
+    r"(?<=\b\d{1,4}\.\s*)\d{1,2}\.(?!\d)|(?<=\d\.)\p{Lo}|[ºª]",
 )
 _CONTINUATION = regex.compile("|".join(_CONTINUATIONS))
 _CLOSED = regex.compile(rf"(?<=\S)(?:[\p{{Pe}}\p{{Pf}}]|[¹²³⁰⁴-⁹]+(?!\w))+\s*|(?:{UNSPACED_ENDS}\s*)+", regex.VERSION1)

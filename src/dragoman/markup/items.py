@@ -190,7 +190,7 @@ def tidy(items: Sequence[Item], names: Iterator[str]) -> list[Item]:
 _SIGNS = re.compile(r"[^\w\s()\[\]{}<>„“”‚‘’«»\"'。！？]*|\s*[+/|>→–&-]\s*")
 """What may be between two words that are left alone and belong together, as in Ctrl+C."""
 
-_NOTE = re.compile(r"\s*(?:[\[(]\s*\w{1,4}\s*[\])]|[\d,–-]*\d|[*†‡§¶⁰¹²³⁴-⁹]+)\s*")
+_NOTE = re.compile(r"\s*(?:[\[(［（]\s*\w{1,4}\s*[\])］）]|[\d,–-]*\d|[*†‡§¶⁰¹²³⁴-⁹]+)\s*")
 """The text of a reference to a note: 55, [1], (a), *, †."""
 
 _BEFORE_NOTE = regex.compile(rf"\S$|[{SENTENCE_ENDS}]\s+$")

@@ -340,6 +340,94 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
         "¦Ein alter Mann mit einem grauen Hut geht mit\nseinem kleinen Hund durch den großen Park und\nliest dabei ein "
         "dickes Buch. ¦Eine junge Frau\nsitzt auf einer Bank und sieht den beiden zu.\n\n¦Der Hund bellt laut.\n",
     ),
+    "unit: protected unit of XLIFF 2": (
+        "a.xlf",
+        DE,
+        xliff_2(
+            '<unit id="a" translate="no"><segment><source>Acme</source></segment></unit>'
+            '<unit id="b"><segment state="translated"><source>Hund</source><target>¦Hund</target></segment></unit>'
+        ),
+    ),
+    "unit: protected group": (
+        "a.xlf",
+        DE,
+        xliff(
+            '<group translate="no"><trans-unit id="a"><source>Acme</source></trans-unit></group>'
+            '<trans-unit id="b"><source>Hund</source>'
+            '<target state="needs-review-translation">¦Hund</target></trans-unit>'
+        ),
+    ),
+    "unit: CDATA": (
+        "a.xlf",
+        DE,
+        xliff(
+            '<trans-unit id="b"><source><![CDATA[Ein <b>Hund</b>]]></source>'
+            '<target state="needs-review-translation">¦Ein &lt;b&gt;Hund&lt;/b&gt;</target></trans-unit>'
+        ),
+    ),
+    "unit: message on two lines": (
+        "en.po",
+        DE,
+        po('#, fuzzy\nmsgid ""\n"Ein Hund. "\n"Eine Katze."\nmsgstr "¦Ein Hund. ¦Eine Katze."\n'),
+    ),
+    "unit: obsolete message": (
+        "en.po",
+        DE,
+        po('#, fuzzy\nmsgid "Hund"\nmsgstr "¦Hund"\n\n#~ msgid "Katze"\n#~ msgstr ""\n'),
+    ),
+    "lines: cues without numbers": (
+        "a.srt",
+        DE,
+        "00:00:01,000 --> 00:00:02,000\r\n¦Ja.\r\n00:00:03,000 --> 00:00:04,000\r\n¦Nein.\r\n",
+    ),
+    "lines: names of cues": (
+        "a.vtt",
+        DE,
+        "WEBVTT\n\nintro-1\n00:01.000 --> 00:02.000\n¦Hund.\n\n\noutro\n00:03.000 --> 00:04.000\n¦Katze.",
+    ),
+    "lines: comment in Markdown": ("a.md", DE, "¦Hund.\n<!-- Ein Kommentar -->\n¦Katze."),
+    "lines: definition in Markdown": ("a.md", DE, "¦Hund\n: ¦Ein Tier\n\n*[HTML]: ¦Eine Sprache\n"),
+    "lines: indented code in Markdown": ("a.md", DE, "¦Text:\n\n    x = Ein Hund\n\n¦Mehr.\n"),
+    "lines: line breaks in a table": ("a.csv", DE, 'id,text\n1,"¦Ein Hund.\n¦Eine Katze."\n2,¦Maus hier\n'),
+    "lines: nested values of JSON": ("a.json", DE, '{"a": ["¦Ein Hund", {"b": "¦Katze"}], "c": 1, "d": null}'),
+    "lines: lines of HTML": ("a.html", DE, "<pre>¦Ein Hund\n  ¦Eine Katze</pre>"),
+    "classes: Thai speaker with a number": ("a.srt", ("th", "en"), srt("ชาย 2: ¦ฉันเหนื่อย\nหญิง: ¦ไปนอน")),
+    "classes: Hebrew speaker after a mark of direction": (
+        "a.srt",
+        ("he", "en"),
+        srt("\u200fאיש: ¦אני עייף\n\u200fאישה: ¦לך לישון"),
+    ),
+    "classes: Tamil speaker": ("a.srt", ("ta", "en"), srt("ஆண்: ¦நான் சோர்வாக\nபெண்: ¦தூங்கு")),
+    "classes: Greek list": ("a.txt", ("el", "en"), "α) ¦Ο σκύλος τρέχει.\nβ) ¦Η γάτα κοιμάται.\n"),
+    "classes: Thai list": ("a.txt", ("th", "en"), "ก. ¦สุนัขวิ่ง\nข. ¦แมวนอน\n"),
+    "classes: Arabic list": ("a.txt", ("ar", "en"), "١. ¦الكلب يجري.\n٢. ¦القط نائم.\n"),
+    "classes: Korean list": ("a.txt", ("ko", "en"), "가. ¦개가 달린다.\n나. ¦고양이가 잔다.\n"),
+    "classes: numbers in circles": ("a.txt", ("ja", "en"), "①¦犬が走る。\n②¦猫が寝る。\n"),
+    "classes: wide numbers": ("a.txt", ("ja", "en"), "１．¦犬が走る。\n２．¦猫が寝る。\n"),
+    "classes: Urdu note": ("a.html", ("ur", "en"), "<p>¦یہ کتا ہے۔ <sup>۱</sup> ¦وہ دوڑا۔</p>"),
+    "classes: Chinese note": ("a.html", ("zh", "en"), "<p>¦这是狗。<a href='#n'>［1］</a>¦它跑。</p>"),
+    "fixed: placeholder after a point, JSON": ("a.json", DE, '{"a": "¦Ich bin müde. ¦{name} liest ein Buch."}'),
+    "fixed: placeholder after a point, table": ("a.csv", DE, "id,text\n1,¦Ich bin müde! ¦%s liest.\n2,¦Hund hier\n"),
+    "fixed: keys in HTML": ("a.html", DE, "<p>¦Drücke <kbd>F5</kbd>, dann <kbd>Strg</kbd>+<kbd>R</kbd>.</p>"),
+    "fixed: formula in HTML": ("a.html", DE, "<p>¦Sei <math><mi>x</mi></math> groß.</p>"),
+    "fixed: options of a form": (
+        "a.html",
+        DE,
+        "<label>¦Name <input name='a'></label><select><option>¦Hund<option>¦Katze</select>",
+    ),
+    "format: label of a button": (
+        "a.html",
+        DE,
+        '<button aria-label="¦Fenster schließen"><svg><title>x</title></svg></button>',
+    ),
+    "format: protected words in Markdown": ("a.md", DE, '¦Kauf <span translate="no">⟦Acme Hund⟧</span> jetzt.'),
+    "format: paragraph in another language in Markdown": ("a.md", DE, '<p lang="fr">⟦Bonjour Tom⟧</p>\n\n¦Ein Hund.\n'),
+    "format: picture in a link": ("a.html", DE, '<a href="x" title="¦Zum Hund"><img alt="¦Ein Hund" src="a"></a>'),
+    "format: class in WebVTT": (
+        "a.vtt",
+        DE,
+        "WEBVTT\n\n00:01.000 --> 00:02.000\n¦Das ist <c.notranslate>Acme</c> hier.\n",
+    ),
 }
 """A name, the languages, and the content of files; the first word of the key is the kind."""
 
@@ -871,6 +959,54 @@ SENTENCES: list[tuple[str, str]] = [
     ("fa", "سگ می‌دود. ¦کجا؟ ¦«خانه.» ¦باشه!"),
     ("lo", "ໝາແລ່ນຢູ່ສວນ ແມວນອນ."),
     ("mn", "Нохой гүйж байна. ¦Муур унтаж байна."),
+    ("ar", "قال: «نعم.» ¦ثم ذهب."),
+    ("he", 'הוא אמר: "כן." ¦אחר כך הלך.'),
+    ("hi", 'उसने कहा, "हाँ।" ¦फिर वह गया।'),
+    ("ne", "कुकुर दौड्छ । ¦बिरालो सुत्छ ।"),
+    ("ja", "彼は2024年5月3日に来た。¦雨だった（大雨）。¦え、本当？！"),
+    ("zh", "价格是3.5元。¦他说“好。”¦走吧！"),
+    ("zh-TW", "「你好！」¦「再見。」"),
+    ("ko", '"안녕하세요." ¦그는 웃었다. ¦3.5km를 달렸다.'),
+    ("ru", "Он сказал: «Да.» ¦Потом ушёл. ¦Это стоит 5 тыс. руб. в месяц."),
+    ("ru", "См. рис. 3 и табл. 4. ¦Там всё."),
+    ("uk", "Це коштує 5 грн. на день. ¦Дорого!"),
+    ("el", "Ζει στην οδό Ερμού αρ. 5. ¦Είναι καλά."),
+    ("el", "Τι κάνεις; ¦Καλά· εσύ;"),
+    ("hy", "Նա ասաց. «Այո»։ ¦Հետո գնաց։"),
+    ("ka", "მან თქვა: „დიახ.“ ¦მერე წავიდა."),
+    ("am", "«አዎ።» ¦ሄደ።"),
+    ("km", "គាត់ថា «បាទ។» ¦គាត់ទៅ។"),
+    ("my", 'သူပြောတယ်။ ¦"ဟုတ်ကဲ့။"'),
+    ("bo", "ང་ཡིན། ¦ཁྱེད་རང་སུ་ཡིན༎"),
+    ("th", "นายสมชาย (อายุ 30 ปี) เดินทาง"),
+    ("lo", "ດຣ. ສົມໃຈ ມາແລ້ວ"),
+    ("de", "Das ist § 5 Abs. 2 Nr. 3 BGB. ¦Er gilt."),
+    ("de", "Am 1.1.2024 um 10.30 Uhr kam er. ¦Gut!"),
+    ("de", "Dr. med. Anna Meier, geb. Schulz, kommt. ¦Sie ist da."),
+    ("de", "Er fragte: „Warum?“, und ging. ¦„Darum!“, rief sie."),
+    ("de", "Das kostet 5,- Euro. ¦Wirklich?"),
+    ("en", "It is 3 p.m. ¦Dr. Smith is here."),
+    ("en", "He left (at last). ¦She stayed."),
+    ("en", "I like U.S. history. ¦It is long."),
+    ("en", "“Really?” she asked. ¦“Yes.”"),
+    ("en", "Visit example.com. ¦It is free."),
+    ("en", "No. 5 is alive. ¦See Fig. 3."),
+    ("fr", "L'art. 5 s'applique, p. ex. ici. ¦Bien."),
+    ("es", "Vive en la Av. Sol n.º 5. ¦¿Dónde?"),
+    ("es", "EE. UU. es grande. ¦Sí."),
+    ("it", "Il Sig. Rossi e la Dott.ssa Bianchi arrivano. ¦Ciao!"),
+    ("pl", "Dr n. med. Jan Kowalski przyszedł. ¦To było w 2020 r. w Polsce."),
+    ("sl", "Npr. Ana je prišla. ¦Bilo je 3. maja."),
+    ("hr", "Dr. sc. Ivan Horvat je došao. ¦Npr. jučer."),
+    ("hu", "Kb. 5 km-re lakik. ¦Jó."),
+    ("fi", "Esim. koira juoksee. ¦Klo 10.30 hän tuli."),
+    ("sv", "T.ex. Anna kom kl. 10. ¦Bra!"),
+    ("da", "F.eks. Anna kom. ¦Det er bl.a. godt."),
+    ("nl", "Hij woont o.a. in Gent. ¦Zie p. 5."),
+    ("tr", "Dr. Ayşe Yılmaz geldi. ¦Saat 10.30'da gitti."),
+    ("vi", "Ông ấy nói: “Vâng.” ¦Rồi đi."),
+    ("id", "Jl. Sudirman No. 5 jauh. ¦Ya."),
+    ("ro", "Str. Lungă nr. 5 e aici. ¦Da!"),
 ]
 """Texts in which ¦ is before each sentence but the first."""
 
