@@ -181,7 +181,7 @@ class _Node:
 
     mark: Mark
     start: Sequence[Part] = ()
-    end: str = ""
+    end: Sequence[Part] = ()
     style: tuple[str, str] = _NO_STYLE
     name: str = ""
     is_break: bool = False
@@ -244,11 +244,25 @@ class Passage:
             for number, mark in self._place(translations, places).items()
             if self._nodes[number].name not in found
         }
-        written = [nested(node.start) if node.start else "" for node in self._nodes]
+        written, ends = self._write_marks(nested)
         names = {node.name: written[node.mark.number] for node in self._nodes if node.name in found}
-        writer = _Writer(self._nodes, self._raw, self._writing.encode, text, marks, written, names)
+        writer = _Writer(self._nodes, self._raw, self._writing.encode, text, marks, written, ends, names)
         writer.copies = list(self._copies(text, translations, places))
         return self._writing.finish("".join(writer.write(0, (0, len(text)))), self.original)
+
+    def _write_marks(self, nested: WriteParts) -> tuple[list[str], list[str]]:
+        """What is written at the start and at the end of each node."""
+        starts, ends = [""] * len(self._nodes), [""] * len(self._nodes)
+
+        def write(number: int) -> None:
+            node = self._nodes[number]
+            starts[number] = nested(node.start) if node.start else ""
+            for child in node.children:
+                write(child)
+            ends[number] = nested(node.end) if node.end else ""
+
+        write(0)
+        return starts, ends
 
     def _parts_of(self, pieces: Sequence[Piece]) -> list[Part]:
         """Pieces as parts; the same pieces always give the same parts."""
@@ -295,7 +309,7 @@ class Passage:
                 self._raw += [None] * len(item.name)
             else:
                 node.children.append(child.number)
-                end = item.end if item.changed_end is None else item.changed_end
+                end = self._parts_of(item.end) if item.changed_end is None else [item.changed_end]
                 self._add_group(
                     _Node(child, self._parts_of(item.start), end, is_hollow=item.element.hollow), item.items
                 )
@@ -365,6 +379,7 @@ class _Writer:
         text: The translation.
         marks: The place of each mark in it, by number, except of placeholders. Marks that cross are shortened.
         written: What is written at the start of each node.
+        ends: What is written at the end of each node.
         names: What the placeholders in the text stand for; each is written once.
         copies: The parts of the translation that are as they were.
     """
@@ -375,6 +390,7 @@ class _Writer:
     text: str
     marks: Mapping[int, Mark]
     written: Sequence[str]
+    ends: Sequence[str]
     names: dict[str, str]
     copies: Sequence[_Copy] = ()
 
@@ -392,7 +408,7 @@ class _Writer:
             if self.nodes[child].is_break and position < end and self.text[position] == " ":
                 position += 1
         yield from self._styled(position, end, node.style)
-        yield node.end
+        yield self.ends[number]
 
     def _styled(self, start: int, end: int, style: tuple[str, str]) -> Iterator[str]:
         """A part of the text in a style, and what the placeholders in it stand for."""

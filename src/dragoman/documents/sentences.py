@@ -16,8 +16,11 @@ import regex
 
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.languages.codes import primary_language
-from dragoman.languages.scripts import WITHOUT_SPACES
+from dragoman.languages.scripts import WITHOUT_SPACES, begins_small
 from dragoman.languages.sentence_marks import (
+    AFTER_BRACKET,
+    AFTER_COPIED,
+    AFTER_LIST,
     BETWEEN_SENTENCES,
     ORDINAL_POINTS,
     SENTENCE_ENDS,
@@ -39,7 +42,7 @@ _BREAKS = regex.compile(
     rf"(?<=[:{SENTENCE_ENDS}])\s*(?:</?(?i:br|p|div|li|[uo]l|t[rdh]|h[1-6])\b[^<>]*+>\s*+)++(?!\p{{Ll}})"
 )
 """Tags of HTML that begin a line, after the end of a sentence, so that they belong to none."""
-_IDENTIFIER = regex.compile(r"^\W*+(?=\S*\d)(?:[A-Z]++|[a-z](?![a-z])|\d++|[-_./:#+]++)++\W*+$")
+_IDENTIFIER = regex.compile(r"^\W*+(?=\S*\d)(?:\p{Lu}++|\p{Ll}(?!\p{Ll})|\d++|[-_./:#+]++)++\W*+$")
 _LABEL = regex.compile(
     r"^\W*+(?:ART|DIN|EAN|EN|GTIN|HS|IEC|ID|ISBN|ISO|NO|NR|PN|RAL|REF|RFC|SKU|SN|USB|VDE|x)[.:]?+\W*+$"
 )  # of an identifier
@@ -48,7 +51,7 @@ _PATH = regex.compile(r"^(?:[A-Za-z]:|~|\.\.?)?[/\\][^/\\]+[/\\]\S*$|^(?:[A-Za-z
 _MAY_END = regex.compile(rf"[{SENTENCE_ENDS}\n](?!\Z)")
 _ESCAPED_BREAK = regex.compile(r"(?:\\r)?\\[nrt]")
 _NUMBER = regex.compile(r"(?<=\s)\d+(?=\.?\s+\p{L})")
-_REPLACED_MARKS = dict.fromkeys(map(ord, "។៕᭎᭏᭿⳹⳺⳻⹠⹡𑏔𑏕𖵮𖵯︒︕︖"), "。")
+_REPLACED_MARKS = dict.fromkeys(map(ord, "།༎༏༐༑។៕᭎᭏᭿⳹⳺⳻⹠⹡𑏔𑏕𖵮𖵯︒︕︖"), "。")
 """Marks that end a sentence, but that `sentencex` does not know."""
 
 _READ = 5000  # characters that are split at once
@@ -137,6 +140,7 @@ def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, i
     inside = {place for start, end in breaks for place in range(start + 1, end)}
     around = {place for each in breaks for place in each if place < len(text)}
     found = {end for each in _find_ends(readable, primary) if (end := after_closing(text, each)) < len(text)}
+    found.update(_other_ends(text, spans))
     ends = sorted((found | around) - inside)
     start = last = index = 0
     has_upper = has_lower = False
@@ -147,13 +151,22 @@ def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, i
         piece = text[last:end]
         has_upper, has_lower = has_upper or piece != piece.lower(), has_lower or piece != piece.upper()
         # The next letter is in lower case, as in "“No!” she said", in a text that is not all in lower case.
-        continues = text[end : end + 1].islower() and end not in starts and (has_upper or not has_lower)
+        continues = begins_small(text[end : end + 1]) and end not in starts and (has_upper or not has_lower)
         if not (divided or continues or sentence_continues(text, end) or ends_in_abbreviation(piece, primary)):
             yield start, end
             start, has_upper, has_lower = end, False, False
         last = end
     if start < len(text):
         yield start, len(text)
+
+
+def _other_ends(text: str, spans: Iterable[Span]) -> Iterator[int]:
+    """Where sentences end for certain, although `sentencex` takes the last word for an abbreviation."""
+    yield from (match.end() for match in AFTER_LIST.finditer(text))
+    yield from (match.end() for match in AFTER_BRACKET.finditer(text) if follows_end(text, match.end()))
+    for span in spans:
+        if span.kind == "link" and (match := AFTER_COPIED.match(text, span.end)):
+            yield match.end()
 
 
 def _may_begin_sentence(text: str, span: Span) -> bool:
@@ -171,7 +184,7 @@ def _prepare(text: str, language: str, starts: Iterable[Span]) -> str:
         language: The code of the language without its region.
         starts: The placeholders and URLs that begin a sentence.
     """
-    characters = list(replace_surrogates(text).translate(_REPLACED_MARKS))
+    characters = list(replace_surrogates(text).translate(_REPLACED_MARKS).replace("፡፡", "፡።"))
     numbers = _NUMBER.finditer(text) if language in ORDINAL_POINTS else ()
     places = [match.span() for match in numbers if follows_end(text, match.start())]
     for start, end in [*places, *((span.start, span.end) for span in starts)]:
@@ -195,9 +208,21 @@ def _find_ends(text: str, language: str) -> Iterator[int]:
         start = found[-1] if found and start + _READ < len(text) else start + _READ
 
 
-_BULLETS = regex.compile(r"\s*(?:(?:[-*+•‣◦▪–—·>]|\#{1,6})\s+(?=\S))*")
-_ITEM_LABEL = regex.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)\s+(?=\S)")
-_ITEM_NUMBER = regex.compile(r"(?:\d{1,3}\.)*(\d{1,3})\.\s+(?=\S)")
+_SHAPES = r"\p{Block=Geometric_Shapes}\p{Block=Dingbats}★☆"
+_BULLETS = regex.compile(
+    rf"\s*(?:(?:[-*+•‣◦–—·>{_SHAPES}]|\#{{1,6}})\s+(?=\S)|[・※{_SHAPES}]\s*(?=[{WITHOUT_SPACES}]))*"
+)
+_HAN_NUMBER = "[一二三四五六七八九十]"
+_ITEM_LABEL = regex.compile(
+    rf"[(（]?(?:\d{{1,3}}|\p{{L}}\p{{M}}?|[ivx]{{2,5}}|{_HAN_NUMBER}{{1,3}})(?:\)\s+|）\s*)(?=\S)"
+    rf"|{_HAN_NUMBER}{{1,3}}[、．]\s*(?=\S)(?!{_HAN_NUMBER})|[①-⓿]\s*(?=\S)"
+)
+_ITEM_NUMBER = regex.compile(
+    r"(?P<parts>\d{1,3}[.．])*(?:(?P<number>\d{1,3})|(?P<letter>\p{L})\p{M}?)(?:\.\s+|．\s*)(?=\S)"
+)
+_HANGUL = "가나다라마바사아자차카타파하"
+_NEAR_LETTERS = 5
+"""The distance of two letters in Unicode that follow each other in an alphabet, at most."""
 
 ITEM_LINES = 10
 """Lines that an item of a list may have. In a long file of unrelated sentences, far more may separate two ordinals."""
@@ -263,28 +288,35 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
     """Where the text of each line begins, after its indentation, bullets, and number or letter.
 
     In languages that write a point after an ordinal number, "2." may be one. It is the number of a list if it follows
-    the number of a line not far above, or if the line before or after it has a number too.
+    the number of a line not far above, or if the line before or after it has a number too. The same holds for "B.",
+    which may be an initial, in all languages.
     """
     starts: list[int] = []
     numbered: list[_NumberedLine] = []
+    lettered: list[_NumberedLine] = []
     rank = 0
     for index, line in enumerate(lines):
         bullets = _BULLETS.match(line)
         start = bullets.end() if bullets else 0
         rank += bool(line.strip())
-        if number := _ITEM_NUMBER.match(line, start):
-            numbered.append(_NumberedLine(index, rank, int(number[1]), number.end()))
+        if found := _ITEM_NUMBER.match(line, start):
+            if letter := found["letter"]:
+                lettered.append(_NumberedLine(index, rank, _place_in_alphabet(letter), found.end()))
+            else:
+                start = found.end() if found["parts"] else start  # 1.2. is no ordinal number
+                numbered.append(_NumberedLine(index, rank, int(found["number"]), found.end()))
         elif label := _ITEM_LABEL.match(line, start):
             start = label.end()
         starts.append(start)
     listed = {each for pair in pairwise(numbered) if _is_list(*pair) for each in pair}
-    for each in numbered if primary_language(language) not in ORDINAL_POINTS else listed:
+    letters = {each for pair in pairwise(lettered) if _follow_in_alphabet(*pair) for each in pair}
+    for each in [*(numbered if primary_language(language) not in ORDINAL_POINTS else listed), *letters]:
         starts[each.line] = each.end
     return starts
 
 
 class _NumberedLine(NamedTuple):
-    """A line that begins with a number; `rank` counts the lines that are not empty, and `end` is after the number."""
+    """A line that begins with a number or a letter; `rank` counts the lines that are not empty, `end` is after it."""
 
     line: int
     rank: int
@@ -295,6 +327,16 @@ class _NumberedLine(NamedTuple):
 def _is_list(first: _NumberedLine, second: _NumberedLine) -> bool:
     distance = second.rank - first.rank
     return distance == 1 or (distance <= ITEM_LINES and second.number == first.number + 1)
+
+
+def _place_in_alphabet(letter: str) -> int:
+    """Where a letter is in its alphabet; that of Korean lists consists of syllables."""
+    place = _HANGUL.find(letter)
+    return ord(letter) if place < 0 else place
+
+
+def _follow_in_alphabet(first: _NumberedLine, second: _NumberedLine) -> bool:
+    return second.rank == first.rank + 1 and 0 < second.number - first.number <= _NEAR_LETTERS
 
 
 _AFTER_CLAUSE = regex.compile(r"(?<=[,;:،؛])\s+(?=\S)|(?<!\s)\s++(?=[–—-]\s)|(?<=[、，；：])(?=\S)")

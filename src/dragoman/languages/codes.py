@@ -46,8 +46,9 @@ def find_language(wanted: str, available: tuple[str, ...]) -> str | None:
     """The code that stands for a language among others, or None.
 
     It is the same code, or else one with a region or script (``de-AT`` for ``de``), or else one without (``de`` for
-    ``de-AT``), or else one with another number of letters (``de`` for ``deu``). Case, and hyphens or underscores, make
-    no difference. ``de-DE`` does not stand for ``de-AT``.
+    ``de-AT``), or else one with another number of letters (``de`` for ``deu``), or else one that
+    means the same (``zh-Hant`` for ``zh-TW``). Case, and hyphens or underscores, make no difference. ``de-DE`` does not
+    stand for ``de-AT``.
     """
     code = _normalize(wanted)
     tags = {tag: normalized for tag in available if (normalized := _normalize(tag))}
@@ -56,7 +57,9 @@ def find_language(wanted: str, available: tuple[str, ...]) -> str | None:
         if normalized == code:
             return tag
     candidates = (_OTHER_CODES.get(code, code), tags), (code, tags), (_shorten(code), tags), (code, shortened)
-    return next(filter(None, (_find_tag(one, among) for one, among in candidates)), None)
+    found = next(filter(None, (_find_tag(one, among) for one, among in candidates)), None)
+    same = (tag for tag, normalized in tags.items() if "-" in code and _complete(normalized) == _complete(code) != "")
+    return found or next(same, None)
 
 
 def _find_tag(code: str, tags: Mapping[str, str]) -> str | None:
@@ -71,6 +74,14 @@ def language_variants(wanted: str, available: Iterable[str]) -> list[str]:
     """All codes that stand for a language, such as zh-Hans and zh-Hant for zh; only the same code if it is one."""
     tags = [tag for tag in available if find_language(wanted, (tag,)) is not None]
     return [tag for tag in tags if _normalize(tag) == _normalize(wanted)] or tags
+
+
+def _complete(tag: str) -> str:
+    """A tag with the script and the region that it leaves out; empty if it is not valid."""
+    try:
+        return str(langcodes.Language.get(tag).maximize())
+    except LanguageTagError:
+        return ""
 
 
 def same_language(code: str, other: str) -> bool:

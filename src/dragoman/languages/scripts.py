@@ -139,6 +139,15 @@ def has_no_spaces(texts: Iterable[str]) -> bool:
     return 2 * without_spaces > letters
 
 
+def begins_small(text: str) -> bool:
+    """Whether a text begins with a small letter, which would be a capital at the beginning of a sentence.
+
+    In Unicode, the letters of Georgian are small, but its sentences begin with them.
+    """
+    first = text[:1]
+    return first.islower() and first != first.title()
+
+
 def has_dotted_capital(language: str) -> bool:
     """Whether İ is the capital letter of i in a language, and I that of ı."""
     return primary_language(language) in _DOTTED

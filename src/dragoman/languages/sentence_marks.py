@@ -1,19 +1,19 @@
 """Sentences: the marks that end them, what surrounds these marks, and where a sentence continues after one.
 
-The marks are those with the property Sentence_Terminal of Unicode, and the ellipsis.
+The marks are those with the property Sentence_Terminal of Unicode, the ellipsis, and the shad of Tibetan.
 """
 
 from __future__ import annotations
 
 import regex
 
-SENTENCE_ENDS = r"\p{Sentence_Terminal}…"
+SENTENCE_ENDS = r"\p{Sentence_Terminal}…།༎-༑"
 """The marks that may end a sentence, as part of a set of characters of the `regex` library."""
 
 SPACED_ENDS = ".!?…․‼‽⁇⁈⁉⸮؟؝؞﹒﹖﹗"
 """Those that end one only before a space or the end of a text. The others always do."""
 
-UNSPACED_ENDS = rf"[\p{{Sentence_Terminal}}--[{SPACED_ENDS}]]"
+UNSPACED_ENDS = rf"[{SENTENCE_ENDS}--[{SPACED_ENDS}]]"
 """Those that always do, as a set of characters in VERSION1 of the `regex` library."""
 
 OPENING_MARKS = "\"'“‘„‚«‹»([{¿¡「『（【〈《"
@@ -43,7 +43,34 @@ _SENTENCE_START = regex.compile(rf"[{SENTENCE_ENDS}]{_QUOTES}\p{{White_Space}}+{
 _NEAR = 10  # characters between two sentences, at most
 
 _ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
-_TITLE = regex.compile(r"(?:^|\s)(?:डॉ|प्रो|पं|श्री|सुश्री|श्रीमती|कु|मि)\.$")  # of Hindi
+_TITLES = (
+    *("डॉ", "प्रो", "पं", "श्री", "सुश्री", "श्रीमती", "कु", "मि", "नं", "ডা", "মো", "মি", "ਡਾ", "ਸ਼੍ਰੀ", "ડૉ", "ડો", "શ્રી"),
+    *("திரு", "திருமதி", "డా", "శ్రీ", "ಡಾ", "ಶ್ರೀ", "ഡോ", "ശ്രീ"),
+    *("(?i:mevr|dhr|geb|jl|str|npr)", r"(?i:t\.ex|f\.eks|bl\.a)", "med", "TP", "TS", "ThS", "GS", "PGS"),
+)
+"""Abbreviations before names that `sentencex` does not know: of languages of India, Europe, Vietnam and Indonesia."""
+
+_BEFORE_NUMBERS = "art|fig|tab|nr|kl|kb|cca|pp?|str|čl?|vol|cap|αρ|σελ|рис|табл|стр|гл|ст|п|бр"
+_ABBREVIATION = regex.compile(
+    rf"(?:^|\s){OPENING}?(?:{'|'.join(_TITLES)})\.$"
+    r"|(?:^|\s)[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Gujarati}\p{Gurmukhi}&&\p{Lo}]\.$"  # a single letter
+    r"|[\p{Thai}\p{Lao}]\p{M}*\.$"  # in these scripts, no mark ends a sentence
+    rf"|^{OPENING}?\p{{Lu}}\p{{M}}*\.$",  # an initial, before which nothing is
+    regex.VERSION1,
+)
+_LISTS = (
+    r"usw|etc|u\. ?v\. ?m|enz|osv|m\.m|m\.fl|o\.s\.v|jne|jms|ym|ecc|itd|itp|atd|apod|ipd|ipod|stb|ktl|κ\.?λπ|κ\.ά|и др"
+    r"|[иі] т\. ?[дп]"
+)
+AFTER_LIST = regex.compile(rf"(?<=\b(?:{_LISTS})\.{CLOSING}?)\s+(?={OPENING}?\p{{Lu}})")
+"""Where a sentence ends after "and so on", if a capital letter follows."""
+
+AFTER_COPIED = regex.compile(rf"[.!?]+{CLOSING}?\s+(?={OPENING}?\p{{Lu}})")
+"""The end of a sentence after something that is copied, such as a URL, which is no abbreviation."""
+
+AFTER_BRACKET = regex.compile(rf"(?<=[{SENTENCE_ENDS}]\p{{Pe}})\s+(?={OPENING}?\p{{Lu}})")
+"""Where a sentence ends after a bracket, if its last word is no abbreviation, see `follows_end`."""
+
 _LONGEST_ABBREVIATION = 10  # with the character before it
 
 _VOWEL = "[aeiouyáàâäãåāăąæéèêëēėęěíìîïīįıóòôöõøōőœúùûüūůűųýÿ]"
@@ -67,9 +94,13 @@ _CONTINUATIONS = (
     rf"{_QUOTED}\p{{Han}}{{0,6}}?[说說问問道答喊叫嚷][道着著]?[。，,；！]",
     # Khmer: the abbreviation of "and so on"
     "(?<=។)(?:ល|បេ)។",
+    # a number after an abbreviation that `sentencex` does not know
+    rf"(?<=(?<!\p{{L}})(?i:{_BEFORE_NUMBERS})\.\s+)\d",
+    # a date, such as 2024. 5. 3., and a number with an ending
+    r"(?<=\b\d{1,4}\.\s*)\d{1,2}\.(?!\d)|(?<=\d\.)\p{Lo}|[ºª]",
 )
 _CONTINUATION = regex.compile("|".join(_CONTINUATIONS))
-_CLOSED = regex.compile(r"(?<=\S)[\p{Pe}\p{Pf}]+\s*")
+_CLOSED = regex.compile(rf"(?<=\S)(?:[\p{{Pe}}\p{{Pf}}]|[¹²³⁰⁴-⁹]+(?!\w))+\s*|(?:{UNSPACED_ENDS}\s*)+", regex.VERSION1)
 
 
 def without_end(text: str) -> str:
@@ -84,14 +115,14 @@ def starts_sentence(text: str, start: int) -> bool:
 
 
 def ends_in_abbreviation(text: str, language: str) -> bool:
-    """Whether a text ends in a title before a name, or in the point of an ordinal number.
+    """Whether a text ends in an abbreviation, such as a title before a name, or in the point of an ordinal number.
 
     Args:
         text: What precedes the possible end of a sentence, with its mark.
         language: The code of the language without its region.
     """
-    end = text.rstrip()[-_LONGEST_ABBREVIATION:]
-    return bool(_TITLE.search(end) or (language in ORDINAL_POINTS and _ORDINAL.search(end)))
+    end = text.strip()[-_LONGEST_ABBREVIATION:]
+    return bool(_ABBREVIATION.search(end) or (language in ORDINAL_POINTS and _ORDINAL.search(end)))
 
 
 def follows_end(text: str, start: int) -> bool:
@@ -103,7 +134,7 @@ def follows_end(text: str, start: int) -> bool:
 
 
 def after_closing(text: str, place: int) -> int:
-    """Where a sentence ends that seems to end before its closing bracket or quotation mark."""
+    """Where a sentence ends that seems to end before its closing bracket, the number of a note, or another mark."""
     closing = _CLOSED.match(text, place)
     return closing.end() if closing else place
 

@@ -78,7 +78,7 @@ _TEXTS_BY_VALUE: Mapping[tuple[str, str], Mapping[str, frozenset[str]]] = {
     ("input", "value"): {"type": frozenset(("button", "submit", "reset"))},
 }
 """Attributes that people read, in elements of which another attribute has one of these values."""
-_LABELED = frozenset(("option", "optgroup", "track"))
+_LABELS = {("optgroup", "label"), ("option", "label"), ("track", "label"), ("table", "summary")}
 
 _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
@@ -88,7 +88,7 @@ class Elements:
     """The elements of a format.
 
     Attributes:
-        rows: What each does, by its name.
+        rows: What each does, by its name; with the usual prefix where names without it mean two things.
         others: What those do that have no row.
         single: What those do that have no row, no content and no closing tag.
         texts: The attributes that people read.
@@ -108,7 +108,7 @@ class Elements:
     def find(self, name: str, attributes: Mapping[str, str] = _NO_ATTRIBUTES) -> Element:
         """What an element with these attributes does."""
         row = self.rows.get(name, self.others)
-        if attributes and self._is_excluded(name, attributes):
+        if attributes and self.is_excluded(name, attributes):
             return DIVIDER if row.ends and not row.wraps else FIELD
         if row.note or "epub:type" in attributes or "role" in attributes:
             return _find_note(row, attributes)
@@ -119,9 +119,9 @@ class Elements:
         stated = _TEXTS_BY_VALUE.get((name, attribute))
         if stated and self.texts:
             return any(attributes.get(key, "").lower() in values for key, values in stated.items())
-        return attribute in self.texts or (attribute == "label" and bool(self.texts) and name in _LABELED)
+        return attribute in self.texts or (bool(self.texts) and (name, attribute) in _LABELS)
 
-    def _is_excluded(self, name: str, attributes: Mapping[str, str]) -> bool:
+    def is_excluded(self, name: str, attributes: Mapping[str, str]) -> bool:
         """Whether an element says that it must not be translated, or is in another language than the document.
 
         The language of a whole page is often stated wrongly, so it does not count.
@@ -236,16 +236,25 @@ ODT = Elements(
             "bookmark-ref reference-ref note-ref sequence sequence-ref page-number page-count date time chapter "
             "file-name author-name author-initials title subject variable-set variable-get variable-input "
             "user-field-get user-field-input expression text-input placeholder conditional-text creator "
-            "creation-date modification-date print-date word-count character-count bibliography-mark number",
+            "creation-date creation-time modification-date modification-time print-date print-time printed-by "
+            "initial-creator description keywords editing-cycles editing-duration word-count character-count "
+            "paragraph-count table-count image-count object-count bibliography-mark number measure user-defined "
+            "sender-firstname sender-lastname sender-initials sender-title sender-position sender-email "
+            "sender-phone-private sender-phone-work sender-fax sender-company sender-street sender-city "
+            "sender-postal-code sender-country sender-state-or-province page-variable-set page-variable-get "
+            "page-continuation template-name sheet-name database-display database-name database-row-number "
+            "dde-connection execute-macro table-formula",
         ),
         (
             HIDDEN,
             "annotation annotation-end bookmark bookmark-start bookmark-end change change-start change-end "
             "reference-mark reference-mark-start reference-mark-end soft-page-break hidden-text "
+            "hidden-paragraph database-next database-row-select script "
             "alphabetical-index-mark alphabetical-index-mark-start alphabetical-index-mark-end toc-mark "
             "toc-mark-start toc-mark-end user-index-mark note-citation",
         ),
         (OBJECT, "control"),
+        (BLOCK, "svg:title"),  # of a picture, unlike that of the document
         (FOOTNOTE, "note"),
         (BOX, "frame custom-shape text-box rect g"),
         (
@@ -276,7 +285,7 @@ OFFICE = Elements(
         (Element(text="\u2011"), "noBreakHyphen"),
     ),
     others=Element(apart=True),
-    texts=frozenset(("descr",)),
+    texts=frozenset(("descr", "title")),
 )
 """Word and PowerPoint; everything else in a paragraph is a mark without text, or contains other paragraphs."""
 

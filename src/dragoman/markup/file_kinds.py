@@ -9,11 +9,12 @@ from dataclasses import dataclass
 _TABLE = "with the source in one column and the target in the other"
 _COPY = f"copy the sentences to a text file with one per line, or to a table {_TABLE} (.csv or .xlsx)"
 _CONVERT = "convert the files of both languages to one PO file, for example with: {}; or to a table (.csv or .xlsx)"
+_THERE_AND_BACK = "convert it with {} to .po, and the translation back with {}"
 
 
 def _root(*names: str) -> str:
     """Matches XML with one of these names as root."""
-    return rf"(?:<[?!][^>]*>\s*)*<(?:{'|'.join(names)})[\s>]"
+    return rf"(?:<!--(?:[^-]|-(?!->))*-->\s*|<[?!](?!--)[^>]*>\s*)*<(?:{'|'.join(names)})[\s>]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,80 +23,210 @@ class FileKind:
 
     Attributes:
         content: What such a file is.
-        remedy: What to do with it.
+        remedy: What to do with it as a part of a corpus.
+        document: What to do with it as a document to translate.
         suffixes: The ends of its name that mean nothing else.
+        document_suffixes: Ends of documents that mean something else in corpora, such as the code of a language.
         pattern: What its content starts with, after white space.
     """
 
     content: str
     remedy: str
+    document: str
     suffixes: tuple[str, ...] = ()
     pattern: str = r"(?!)"
+    document_suffixes: tuple[str, ...] = ()
 
 
 FILE_KINDS = (
     FileKind(
         "a message catalog (PO)",
         "rename it to .po: it contains both languages",
+        "rename it to .po",
         pattern=r'(?:#[^\n]*\n|\s)*msg(?:id|ctxt)\s*"',
     ),
     FileKind(
         "a compiled message catalog",
         "take the .po file, or run: msgunfmt FILE > NEW.po",
-        pattern=r"\xde\x12\x04\x95|\x95\x04\x12\xde",
+        "translate the .po file",
+        (".gmo",),
+        r"\xde\x12\x04\x95|\x95\x04\x12\xde",
+        (".mo",),
     ),
-    FileKind("a translation memory (TMX)", "rename it to .tmx: it contains both languages", pattern=_root("tmx")),
-    FileKind("a translation project (XLIFF)", "rename it to .xlf: it contains both languages", pattern=_root("xliff")),
+    FileKind(
+        "a translation memory (TMX)",
+        "rename it to .tmx: it contains both languages",
+        "rename it to .tmx",
+        pattern=_root("tmx"),
+    ),
+    FileKind(
+        "a translation project (XLIFF)",
+        "rename it to .xlf: it contains both languages",
+        "rename it to .xlf",
+        pattern=_root(r"(?:\w+:)?xliff"),
+    ),
+    FileKind("a file of subtitles (WebVTT)", _COPY, "rename it to .vtt", (".vtt",), r"WEBVTT\b"),
     FileKind(
         "a file of subtitles, with numbers and times between the texts",
         _COPY,
-        (".srt", ".vtt", ".ass", ".ssa"),
-        r"WEBVTT\b|\[Script Info\]|(?:\d+\s*\n)?\d{1,2}:\d\d:\d\d[,.]\d{2,3}[ \t]*(?:-->|,)",
+        "rename it to .srt",
+        (".srt",),
+        r"(?:\d+\s*\n)?\d{1,3}:\d\d:\d\d[,.]\d{2,3}[ \t]*-->",
     ),
     FileKind(
-        "a document", _COPY, (".docx", ".odt", ".doc", ".rtf", ".pptx", ".ppt", ".epub", ".pdf"), r"\{\\rtf|%PDF-"
+        "a file of subtitles, with times between the texts",
+        _COPY,
+        "save it as .srt, for example with: ffmpeg -i FILE NEW.srt",
+        (".ass", ".ssa", ".sbv", ".ttml", ".dfxp"),
+        r"\[Script Info\]|(?:\d+\s*\n)?\d{1,2}:\d\d:\d\d[,.]\d{2,3}[ \t]*,|\{\d+\}\{\d+\}|(?:\[[a-z]+:[^\]\n]*\]\s*)*"
+        r"\[\d\d:\d\d[.:]\d\d|" + _root("tt", "SAMI"),
+        (".sub", ".smi", ".lrc"),
     ),
-    FileKind("a page with tags between the texts", _COPY, (".html", ".htm", ".xhtml"), f"(?i:{_root('html')})"),
-    FileKind("a spreadsheet", f"save it as .xlsx or .csv, {_TABLE}", (".ods", ".xls")),
+    FileKind("a text in RTF", _COPY, "save it as .docx", (".rtf",), r"\{\\rtf"),
+    FileKind("a PDF document", _COPY, "convert it to .docx, or extract its text", (".pdf",), "%PDF-"),
+    FileKind("a text document", _COPY, "save it as .docx", (".doc", ".docm", ".dotx")),
+    FileKind("a presentation", _COPY, "save it as .pptx", (".ppt", ".pptm", ".odp"), document_suffixes=(".key",)),
+    FileKind("a text document of LibreOffice", _COPY, "save it as .odt", (".fodt", ".ott", ".sxw")),
+    FileKind("a document", _COPY, "choose another document", (".docx", ".odt", ".pptx", ".epub")),
+    FileKind("a book", _COPY, "convert it to .epub, for example with Calibre", (".mobi", ".azw3", ".fb2")),
+    FileKind(
+        "a page with tags between the texts",
+        _COPY,
+        "rename it to .html",
+        (".html", ".htm", ".xhtml"),
+        f"(?i:{_root('html')})",
+    ),
+    FileKind(
+        "a text in LaTeX",
+        _COPY,
+        "convert it with po4a to .po, and the translation back",
+        (".tex", ".latex"),
+        r"(?:%[^\n]*\n\s*)*\\(?:documentclass|begin\{document\})",
+    ),
+    FileKind(
+        "a text with markup",
+        _COPY,
+        "convert it with pandoc to .md, or with po4a to .po, and the translation back",
+        (".rst", ".adoc", ".asciidoc", ".textile"),
+        document_suffixes=(".org", ".wiki"),
+    ),
+    FileKind(
+        "a spreadsheet",
+        f"save it as .xlsx or .csv, {_TABLE}",
+        "save it as .csv",
+        (".ods", ".xls"),
+        document_suffixes=(".xlsx", ".xlsm"),
+    ),
+    FileKind(
+        "an archive", "extract it", "extract it, and translate its files one by one", document_suffixes=(".zip", ".7z")
+    ),
+    FileKind(
+        "a compressed file",
+        "decompress it",
+        "decompress it, for example with: gunzip FILE",
+        document_suffixes=(".gz", ".bz2", ".xz"),
+    ),
     FileKind(
         "a test set in SGML, with tags between the texts",
         r"take the text of <seg>: sed -n 's/.*<seg[^>]*> *\(.*\)<\/seg>.*/\1/p' FILE > NEW",
+        r"take the text of <seg>: sed -n 's/.*<seg[^>]*> *\(.*\)<\/seg>.*/\1/p' FILE > NEW.txt",
         (".sgm", ".sgml"),
         _root("srcset", "refset", "tstset", "mteval", "doc"),
     ),
     FileKind(
         "a file of Android's strings, with tags between the texts",
         _CONVERT.format("a2po"),
+        _THERE_AND_BACK.format("a2po", "a2po"),
         pattern=_root("resources"),
     ),
-    FileKind("a term base (TBX)", f"export its terms as .xlsx or .csv, {_TABLE}", (".tbx",), _root("martif", "tbx")),
-    FileKind("a translation of a program with Qt", "convert it to PO: lconvert -i FILE -o NEW.po", pattern=_root("TS")),
-    FileKind("a file of XML, with tags between the texts", _COPY, (".xml", ".resx"), r"<\?xml\s"),
+    FileKind(
+        "a term base (TBX)",
+        f"export its terms as .xlsx or .csv, {_TABLE}",
+        "export its terms as .csv",
+        (".tbx",),
+        _root("martif", "tbx"),
+    ),
+    FileKind(
+        "a translation of a program with Qt",
+        "convert it to PO: lconvert -i FILE -o NEW.po",
+        "convert it to .xlf: lconvert -i FILE -o NEW.xlf; and the translation back",
+        (".qm",),
+        _root("TS") + r"|\x3c\xb8\x64\x18",
+        (".ts",),
+    ),
+    FileKind(
+        "a file of strings of an Apple program",
+        "export its localizations in Xcode, which gives .xliff files",
+        "export its localizations in Xcode, which gives .xliff files",
+        (".stringsdict", ".xcstrings"),
+    ),
+    FileKind(
+        "a file of XML, with tags between the texts",
+        _COPY,
+        "convert it to a format that is supported, such as .po with po4a or resx2po",
+        (".xml", ".resx"),
+        r"<\?xml\s",
+    ),
     FileKind(
         "a file of Java's properties, with a key before each text",
         _CONVERT.format("prop2po -t en.properties de.properties de.po"),
+        _THERE_AND_BACK.format("prop2po", "po2prop"),
         (".properties",),
     ),
     FileKind(
         "a file of strings of a program, with a key before each text",
         _CONVERT.format("prop2po --personality=strings -t en.strings de.strings de.po"),
+        _THERE_AND_BACK.format("prop2po --personality=strings", "po2prop"),
         (".strings",),
     ),
     FileKind(
         "a file of YAML, with a key before each text",
         _CONVERT.format("yaml2po -t en.yml de.yml de.po"),
+        _THERE_AND_BACK.format("yaml2po", "po2yaml"),
         (".yml", ".yaml"),
+    ),
+    FileKind(
+        "a file of PHP, with a key before each text",
+        _CONVERT.format("php2po -t en.php de.php de.po"),
+        _THERE_AND_BACK.format("php2po", "po2php"),
+        (".php",),
+        r"<\?php\b",
+    ),
+    FileKind(
+        "a file of Fluent, with a key before each text",
+        _CONVERT.format("fluent2po -t en.ftl de.ftl de.po"),
+        _THERE_AND_BACK.format("fluent2po", "po2fluent"),
+        (".ftl",),
+    ),
+    FileKind(
+        "a file of settings, with a key before each text",
+        _CONVERT.format("ini2po -t en.ini de.ini de.po"),
+        _THERE_AND_BACK.format("ini2po", "po2ini"),
+        (".ini", ".toml"),
     ),
     FileKind(
         "a file of JSON, with a key before each text",
         _CONVERT.format("json2po -t en.json de.json de.po")
         + "; or write one object per line to a .jsonl file, for example with: jq -c '.[]'",
+        "rename it to .json",
         (".json", ".arb"),
+        r'\{\s*"[^"\n]*"\s*:|\[\s*\{\s*"',
+    ),
+    FileKind(
+        "a table of words (CoNLL)",
+        "take its sentences: sed -n 's/^# text = //p' FILE > NEW",
+        "take its sentences: sed -n 's/^# text = //p' FILE > NEW.txt",
+        (".conllu", ".conll"),
+        r"(?:#[^\n]*\n)*1(?:\t[^\t\n]+){4}",
     ),
 )
 """In the order in which they are tried."""
 
-_KEYED = FileKind("a file of a program, with a key before each text", _CONVERT.format("prop2po, yaml2po or json2po"))
+_KEYED = FileKind(
+    "a file of a program, with a key before each text",
+    _CONVERT.format("prop2po, yaml2po or json2po"),
+    _THERE_AND_BACK.format("prop2po or yaml2po", "po2prop or po2yaml"),
+)
 _KEY = re.compile(
     r"""[\s{,]*(?:-\s+)?(?:(?P<quote>["'])(?P<quoted>[^"'\n]+)(?P=quote)|(?P<plain>[^\W\d][\w./-]*))"""
     r"""\s*(?P<sign>:(?=\s|\Z)|=)(?P<text>.*)"""
@@ -116,6 +247,17 @@ def find_file_kind(name: str, head: bytes) -> FileKind | None:
     by_content = (kind for kind in FILE_KINDS if re.match(kind.pattern, start))
     by_name = (kind for kind in FILE_KINDS if lower.endswith(kind.suffixes))
     return next(by_content, None) or next(by_name, None)
+
+
+def find_document_kind(name: str, head: bytes) -> FileKind | None:
+    """What a document is that has no format of which the text can be translated, or another one than its name says.
+
+    Args:
+        name: Its name.
+        head: How its content starts.
+    """
+    suffixes = (kind for kind in FILE_KINDS if name.lower().endswith(kind.document_suffixes))
+    return next(suffixes, None) or find_file_kind(name, head)
 
 
 def find_keys(source: bytes, target: bytes) -> FileKind | None:

@@ -10,6 +10,8 @@ from typing import TypeAlias, TypeGuard
 
 import regex
 
+from dragoman.languages.scripts import begins_small
+from dragoman.languages.sentence_marks import SENTENCE_ENDS
 from dragoman.markup.elements import CLINGING, HIDDEN, INLINE, Element
 from dragoman.text.placeholders import LETTER
 
@@ -60,7 +62,7 @@ class Group:
     """
 
     start: tuple[Piece, ...]
-    end: str
+    end: tuple[Piece, ...]
     items: tuple[Item, ...]
     element: Element = INLINE
     changed_end: str | None = None
@@ -102,7 +104,7 @@ def raw_pieces(items: Iterable[Item]) -> Iterator[Piece]:
         elif isinstance(item, Fixed):
             yield from item.pieces
         else:
-            yield from (*item.start, *raw_pieces(item.items), item.end)
+            yield from (*item.start, *raw_pieces(item.items), *item.end)
 
 
 def raw_text(items: Iterable[Item]) -> str:
@@ -156,7 +158,7 @@ def _with_breaks(items: Sequence[Item], following: _Following) -> tuple[list[Ite
         elif isinstance(item, Fixed) and item.element.ends:
             ends, following.continues = True, False
         elif isinstance(item, TextItem) and (text := item.text.strip()):
-            following.continues, following.style = text[0].islower(), item.style
+            following.continues, following.style = begins_small(text), item.style
         found.append(item)
     return found[::-1], ends
 
@@ -166,7 +168,7 @@ def _flattened(items: Iterable[Item]) -> Iterator[Item]:
         if isinstance(item, Group) and item.element.ends:
             yield Fixed(item.start)
             yield from _flattened(item.items)
-            yield Fixed((item.end,))
+            yield Fixed(item.end)
         else:
             yield item
 
@@ -188,11 +190,13 @@ def tidy(items: Sequence[Item], names: Iterator[str]) -> list[Item]:
 _SIGNS = re.compile(r"[^\w\s()\[\]{}<>„“”‚‘’«»\"'。！？]*|\s*[+/|>→–&-]\s*")
 """What may be between two words that are left alone and belong together, as in Ctrl+C."""
 
-_NOTE = re.compile(r"\s*(?:[\[(]\s*\w{1,4}\s*[\])]|[\d,–-]*\d|[*†‡§¶⁰¹²³⁴-⁹]+)\s*")
+_NOTE = re.compile(r"\s*(?:[\[(［（]\s*\w{1,4}\s*[\])］）]|[\d,–-]*\d|[*†‡§¶⁰¹²³⁴-⁹]+)\s*")
 """The text of a reference to a note: 55, [1], (a), *, †."""
 
-_BEFORE_NOTE = re.compile(r"\S$|[.!?…。！？]\s+$")
-_BEFORE_LINK = re.compile(r"(?:[^\W\d_]|[,;:!?…)\]\"'”“»’。、！？」』]|(?<!\d)\.)$")
+_BEFORE_NOTE = regex.compile(rf"\S$|[{SENTENCE_ENDS}]\s+$")
+_BEFORE_LINK = regex.compile(
+    rf"(?:[\p{{L}}\p{{M}},;:、\"'“\p{{Pe}}\p{{Pf}}]|[{SENTENCE_ENDS}--[.]]|(?<!\d)\.)$", regex.VERSION1
+)
 
 
 _LETTER = regex.compile(LETTER, regex.VERSION1)

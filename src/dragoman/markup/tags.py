@@ -119,10 +119,12 @@ def _keep_elements(events: Sequence[Event]) -> list[Event]:
 
 
 def _kept(events: Sequence[Event], element: Element) -> Fixed:
-    """An element that is kept, as one item."""
-    raw = "".join(event.raw if isinstance(event, Tag) else raw_text([event]) for event in events)
+    """An element that is kept, as one item, given its start tag, its content and its end."""
+    first, rest = events[0], events[1:]
+    start = first.parts if isinstance(first, Tag) else ()
+    raw = "".join(event.raw if isinstance(event, Tag) else raw_text([event]) for event in rest)
     has_text = any(isinstance(event, TextItem) and event.text.strip() for event in events)
-    return Fixed((raw,), element if has_text or not element.filled else OBJECT)
+    return Fixed((*start, raw), element if has_text or not element.filled else OBJECT)
 
 
 def _end_of_unclosed(events: Sequence[Event], start: int) -> int:
@@ -157,7 +159,7 @@ def _fold_pairs(events: Sequence[Event]) -> list[Item]:
         elif groups and groups[-1][1] == index:
             start = groups.pop()[0]
             inner = tuple(contents.pop())
-            contents[-1].append(Group(start.parts, event.raw, inner, start.element))
+            contents[-1].append(Group(start.parts, (event.raw,), inner, start.element))
         elif index in pairs and len(groups) < MAX_DEPTH and (not groups or pairs[index] < groups[-1][1]):
             groups.append((event, pairs[index]))
             contents.append([])
@@ -200,7 +202,7 @@ def tag_event(
     values = {each.name: unescape(tag[each.start : each.end].strip("\"'")) for each in attributes}
     element = elements.find(name, values)
     unclosed = HIDDEN if name in elements.rows else elements.single
-    excluded = element.filled
+    excluded = elements.is_excluded(name, values)
     if excluded and kind == "single":
         element = elements.find(name)
     pieces = () if excluded or not attributes else attribute_pieces(tag, name, attributes, values, elements, encode)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -25,7 +25,7 @@ class State(Enum):
     """Nobody has confirmed the translation: a fuzzy message, for example, or a rejected segment."""
     FINISHED = "finished"
     KEPT = "kept"
-    """Its file says that it is not translated, as names are."""
+    """Its file says that it is not translated, as names are, or it is locked and has no translation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,13 @@ class UnitSegment(Generic[Text]):
 
 _UNTRANSLATED = {"new", "needs-translation", "initial"}
 """States of targets that are no translations yet; often they are copies of the source."""
-_DRAFTS = {"Draft", "RejectedTranslation", "RejectedSignOff"}
-"""What SDLXLIFF calls segments that nobody has confirmed, or a reviewer has rejected."""
+_DRAFTS = {
+    *("Draft", "RejectedTranslation", "RejectedSignOff"),  # SDLXLIFF (Trados)
+    *("NotStarted", "Pretranslated", "MachineTranslated", "AssembledFromFragments", "PartiallyEdited", "Rejected"),
+    "unconfirmed",
+}
+"""States of segments that nobody has confirmed, or a reviewer has rejected, in SDLXLIFF, MQXLIFF and MXLIFF."""
+_LOCKED = {"true", "locked", "1"}
 
 
 def xliff_segments(unit: XmlElement, translate: bool = True, line: int = 0) -> list[UnitSegment[XmlElement]]:
@@ -79,10 +84,11 @@ def xliff_segments(unit: XmlElement, translate: bool = True, line: int = 0) -> l
         return []
     divided = segments_inside(sources[-1])
     translations = segments_inside(target) if target else {}
-    is_divided = bool(translations) or not target or _is_missing(target, {target.attributes.get("state")})
+    is_divided = bool(translations) or not target or _is_missing(target, [target.attributes.get("state", "")])
     if not divided or not is_divided:
-        return [_xliff_segment(sources[-1] if divided else sources[0], target, [], translate, line)]
-    stated = [target.attributes] if target else []
+        source = sources[-1] if divided else sources[0]
+        return [_xliff_segment(source, target, [unit.attributes], translate, line)]
+    stated = [unit.attributes, *([target.attributes] if target else [])]
     known = {
         each.attributes.get("id"): each.attributes for defs in unit.elements("seg-defs") for each in defs.elements()
     }
@@ -101,18 +107,26 @@ def _xliff_segment(
     key: str = "",
 ) -> UnitSegment[XmlElement]:
     """A segment, given the attributes of elements that state how far its translation is."""
-    states = {each.get(name) for each in (*stated, target.attributes if target else {}) for name in ("state", "conf")}
+    values = [
+        (name.rpartition(":")[2], value)
+        for attributes in (*stated, target.attributes if target else {})
+        for name, value in attributes.items()
+    ]
+    states = {value for name, value in values if name in ("state", "conf", "status")}
+    if ("confirmed", "0") in values:
+        states.add("unconfirmed")
+    is_locked = any(name == "locked" and value in _LOCKED for name, value in values)
     if not translate:
         state = State.KEPT
     elif _is_missing(target, states):
-        state = State.MISSING
+        state = State.KEPT if is_locked else State.MISSING
     else:
         state = State.DRAFT if states & _DRAFTS else State.FINISHED
     return UnitSegment(source, target, state, line, key)
 
 
-def _is_missing(target: XmlElement | None, states: set[str | None]) -> bool:
-    return target is None or bool(states & _UNTRANSLATED) or not xml_text(target).strip()
+def _is_missing(target: XmlElement | None, states: Collection[str]) -> bool:
+    return target is None or not _UNTRANSLATED.isdisjoint(states) or not xml_text(target).strip()
 
 
 def is_segment(node: XmlElement) -> bool:

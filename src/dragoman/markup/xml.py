@@ -54,6 +54,11 @@ class XmlElement:
     end: str = ""
     children: list[XmlNode] = field(default_factory=list)
 
+    @property
+    def tag(self) -> str:
+        """The name as it is written, with its prefix."""
+        return re.split(r"[\s/>]", self.start[1:], maxsplit=1)[0]
+
     def elements(self, *names: str) -> list[XmlElement]:
         """The children with one of these names, or all of them."""
         return [

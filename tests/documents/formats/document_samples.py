@@ -39,7 +39,7 @@ print("bleibt")  # Kommentar
     eingerückter Code
 
 <div class="x">
-HTML bleibt
+HTML hier
 </div>
 
 Siehe \\_\\_lt\\_\\_ und snake_case, [Verweis][ref] und [ref], Formel $a_1 + b$ und {{ variable }}.

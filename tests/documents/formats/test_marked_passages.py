@@ -32,7 +32,7 @@ fixed = st.builds(
 items = st.lists(
     st.recursive(
         words | fixed,
-        lambda inner: st.builds(lambda each: Group(("(",), ")", tuple(each)), st.lists(inner, max_size=4)),
+        lambda inner: st.builds(lambda each: Group(("(",), (")",), tuple(each)), st.lists(inner, max_size=4)),
         max_leaves=6,
     ),
     min_size=1,
@@ -72,7 +72,7 @@ def test_unchanged_sentences_give_the_file(content: list[Item]) -> None:
 
 def _raw(item: Item) -> str:
     if isinstance(item, Group):
-        return "".join(map(str, item.start)) + "".join(map(_raw, item.items)) + item.end
+        return "".join(map(str, item.start)) + "".join(map(_raw, item.items)) + "".join(map(str, item.end))
     return item.raw if isinstance(item, TextItem) else "".join(map(str, item.pieces))
 
 
@@ -101,9 +101,9 @@ def test_every_character_of_a_translation_is_written(case: tuple[PassageDocument
 
 
 def test_group_of_two_sentences_repeats_no_word_if_words_change_their_order() -> None:
-    group = Group(("(",), ")", (TextItem(" Hause. ", " Hause. "), TextItem("Hund ", "Hund ")))
+    group = Group(("(",), (")",), (TextItem(" Hause. ", " Hause. "), TextItem("Hund ", "Hund ")))
     styled = TextItem("«Hund »", "Hund ", ("«", "»"))
-    opened = document([group, Group(("(",), ")", ()), TextItem("Hund ", "Hund "), styled])
+    opened = document([group, Group(("(",), (")",), ()), TextItem("Hund ", "Hund "), styled])
     crossed = TranslatedSegment("X X X X", (Link(10, 14, 2, 3), Link(0, 4, 4, 5)))
     assert [segment.text for segment in opened.segments] == ["Hause.", "Hund Hund Hund"]
     after = opened.assemble([TranslatedSegment(""), crossed]).decode()
@@ -114,7 +114,7 @@ def test_group_of_two_sentences_repeats_no_word_if_words_change_their_order() ->
 def test_group_of_two_sentences_does_not_swallow_or_repeat_a_word_that_moves_into_it() -> None:
     """The group surrounds the end of the first sentence, and the bold word before it moves behind it."""
     bold = TextItem("«Hund»", "Hund", STYLES[1])
-    group = Group(("(",), ")", (TextItem("läuft. Er bellt", "läuft. Er bellt"),))
+    group = Group(("(",), (")",), (TextItem("läuft. Er bellt", "läuft. Er bellt"),))
     opened = document([bold, TextItem(" ", " "), group, TextItem(" laut.", " laut.")])
     assert [each.text for each in opened.segments] == ["Hund läuft.", "Er bellt laut."]
     first = TranslatedSegment("RUNS. DOG.", (Link(5, 11, 0, 5), Link(0, 4, 6, 9)))
@@ -129,6 +129,6 @@ def test_added_point_is_inside_the_group_of_its_sentence() -> None:
     """The translation of the first sentence lost its point, which is added because another sentence follows."""
     dog, cat = (TextItem(text, text) for text in ("Der Hund bellt.", "Die Katze schläft."))
     for links in ((), (Link(4, 8, 4, 7), Link(9, 14, 8, 13))):
-        opened = document([Group(("(",), ")", (dog,)), TextItem(" ", " "), cat])
+        opened = document([Group(("(",), (")",), (dog,)), TextItem(" ", " "), cat])
         after = opened.assemble([TranslatedSegment("The dog barks", links), TranslatedSegment("The cat sleeps")])
         assert after.decode() == "(The dog barks.) The cat sleeps"

@@ -76,7 +76,7 @@ def _to_item(node: XmlElement, is_html: bool) -> Event:
     if not element.kept:
         if not node.end:
             return Fixed((raw,), CODES.rows["ph"] if node.name == "mrk" else CODES.others)
-        return Group((node.start,), node.end, tuple(_code_items(node.children, is_html)), element)
+        return Group((node.start,), (node.end,), tuple(_code_items(node.children, is_html)), element)
     for names in (_OPENING, _CLOSING):
         key = next((node.attributes[each] for each in names.get(node.name, ()) if each in node.attributes), None)
         if key is not None:

@@ -10,7 +10,7 @@ from dragoman.documents.formats.characters import find_mark
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
 from dragoman.languages.codes import primary_language, same_language
-from dragoman.languages.scripts import is_right_to_left
+from dragoman.languages.scripts import HAN_OR_KANA, is_right_to_left, usual_script
 from dragoman.markup.po import header_end
 
 _CODE = rb"(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*)(?![\w@\x80-\xff-])"
@@ -22,18 +22,19 @@ _TAG = re.compile(
 )
 _DIRECTION = re.compile(rb"(\sdir\s*=\s*[\"']?)(?:ltr|rtl)\b", re.IGNORECASE)
 _STYLE = re.compile(rb"<style:text-properties\b[^<>]*>")
-_STYLE_LANGUAGE = re.compile(rb"(\sfo:language=\")" + _CODE)
-_STYLE_COUNTRY = re.compile(rb"(\sfo:country=\")[^\"<>]*")
 _REGION = re.compile(r"(?<=-)(?:[A-Za-z]{2}|\d{3})(?![^-])")
 _PO_LABEL = re.compile(rb"((?:\"|\\n)Language:[ \t]*+)(?:" + _CODE + rb")?(?=[ \t]*+\\n)")
 _LABELS = (
     ((".vtt",), re.compile(rb"(\A[^\r\n]*+(?:\r?\n(?![^\r\n]*-->)[^\r\n]++)*?\r?\nLanguage:[ \t]*+)" + _CODE)),
     ((".opf", "meta.xml"), re.compile(_COMMENT + rb"|(<dc:language\b[^<>]*>\s*)" + _CODE)),
-    ((".xml",), re.compile(_COMMENT + rb"|(<w:(?:lang|themeFontLang)\b[^<>]*?\sw:val=\")" + _CODE)),
     ((".xml",), re.compile(_COMMENT + rb"|(<a:(?:rPr|endParaRPr|defRPr)\b[^<>]*?\slang=\")" + _CODE)),
 )
 """Labels by the ends of the names of files; a group precedes the code."""
 
+_WORD_LABEL = re.compile(rb"<w:(?:lang|themeFontLang)\b[^<>]*>")
+_WORD_ATTRIBUTES = ("w:val", "w:eastAsia", "w:bidi")
+_STYLE_ATTRIBUTES = ("fo:{}", "style:{}-asian", "style:{}-complex")
+"""The attributes for text in Latin and most other scripts, East Asian text, and text from right to left."""
 _ARB_LABEL = re.compile(rb"(\"@@locale\"\s*:\s*\")" + _CODE)
 _MARKUP = (".html", ".htm", ".xhtml", ".opf", ".ncx")
 _TEXTS = (*_MARKUP, ".po", ".pot", ".arb", ".vtt", ".xml")
@@ -66,6 +67,7 @@ def set_language(name: str, content: bytes, languages: Languages) -> bytes:
         content = content[: root.start()] + _set_direction(root[0], tag) + content[root.end() :] if root else content
         content = _TAG.sub(lambda match: _change(_LANG, match[0], tag) if match["tag"] else match[0], content)
     if name.endswith(".xml"):
+        content = _WORD_LABEL.sub(lambda match: _set_attributes(match[0], tag, _WORD_ATTRIBUTES), content)
         content = _STYLE.sub(lambda match: _set_style(match[0], tag), content)
     return content
 
@@ -111,11 +113,40 @@ def _set_direction(tag: bytes, languages: Languages) -> bytes:
     return tag[:5] + b' dir="rtl"' + tag[5:] if is_html and direction == b"rtl" and not count else directed
 
 
+def _set_attributes(tag: bytes, languages: Languages, names: Sequence[str]) -> bytes:
+    """A label of an office program, which has an attribute for the texts of each kind of scripts.
+
+    If the one for the source states that language, the first one and that for the target state the target language.
+    """
+    if not _states_source(tag, languages, names):
+        return tag
+    for kind in (0, _kind_of_script(languages[1])):
+        tag = _attribute(names[kind]).sub(lambda match: match[1] + languages[1].encode(), tag)
+    return tag
+
+
+def _states_source(tag: bytes, languages: Languages, names: Sequence[str]) -> bool:
+    stated = (_attribute(names[kind]).search(tag) for kind in (0, _kind_of_script(languages[0])))
+    return any(match and _is_source(match, languages) for match in stated)
+
+
+def _attribute(name: str) -> re.Pattern[bytes]:
+    return re.compile(rb"(\s%b=\")" % name.encode() + _CODE)
+
+
+def _kind_of_script(language: str) -> int:
+    """The place of the attribute for a language."""
+    return 2 if is_right_to_left(language) else 1 if usual_script(language) in (HAN_OR_KANA, "Hangul") else 0
+
+
 def _set_style(tag: bytes, languages: Languages) -> bytes:
     """A style of ODT, whose language and country are two attributes."""
-    label = _STYLE_LANGUAGE.search(tag)
-    if not label or not _is_source(label, languages):
+    names = [each.format("language") for each in _STYLE_ATTRIBUTES]
+    if not _states_source(tag, languages, names):
         return tag
-    changed = _change(_STYLE_LANGUAGE, tag, (languages[0], primary_language(languages[1])))
+    changed = _set_attributes(tag, (languages[0], primary_language(languages[1])), names)
     region = _REGION.search(languages[1])
-    return _STYLE_COUNTRY.sub(lambda match: match[1] + (region[0] if region else "none").encode(), changed)
+    for kind in (0, _kind_of_script(languages[1])):
+        country = re.compile(rb"(\s%b=\")[^\"<>]*" % _STYLE_ATTRIBUTES[kind].format("country").encode())
+        changed = country.sub(lambda match: match[1] + (region[0] if region else "none").encode(), changed)
+    return changed

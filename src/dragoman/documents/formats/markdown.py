@@ -28,7 +28,7 @@ from dragoman.documents.html_text import read_events
 from dragoman.documents.passage import Part, to_parts
 from dragoman.errors import UserError
 from dragoman.markup.elements import BREAK, DIVIDER, FOOTNOTE, HTML, MARKDOWN, VOID, Elements
-from dragoman.markup.items import Fixed, Group, Inner, Item, TextItem
+from dragoman.markup.items import Fixed, Group, Inner, Item, Piece, TextItem
 from dragoman.markup.tags import Event, fold_tags, tag_event
 
 _SPECIAL = re.compile(r"[\\`*\[\]|]|(?<!\d)\$(?!\d)|(?<![^\W_])_|_(?![^\W_])|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
@@ -146,6 +146,7 @@ _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 _TARGET = r"\((?:[^()\\]|\\.|\((?:[^()\\]|\\.)*\))*\)"
 _LINK_END = re.compile(rf"\](?:{_TARGET}|\[[^\[\]]*\])?", re.DOTALL)
 _IMAGE = re.compile(rf"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\](?:{_TARGET}|\[[^\[\]]*\])?", re.DOTALL)
+_LINK_TITLE = re.compile(r"(\]\(.*\s[\"'])((?:[^\"'\\]|\\.|(?<=\w)'(?=\w))+)([\"']\s*\))", re.DOTALL)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^>]*?(/?)>")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
 _VALUE = r"""(?:"[^"{}]*"|'[^'{}]*'|[^\s{}"']+)"""
@@ -228,7 +229,7 @@ class _Reader:
         if kind in ("em", "strong", "s"):
             start = self._take(token.markup)
             items = self.read_until(f"{kind}_close")
-            yield Group((start,), self._take(token.markup), tuple(items), MARKDOWN[kind])
+            yield Group((start,), (self._take(token.markup),), tuple(items), MARKDOWN[kind])
         elif token.type.startswith("math_inline"):
             yield Fixed((self._take(f"{token.markup}{token.content}{token.markup}"),), MARKDOWN["math"])
         elif token.type == "footnote_ref":
@@ -256,7 +257,7 @@ class _Reader:
         image = self._match(_IMAGE)
         label, end = image[1], image[0][2 + len(image[1]) :]
         if end not in ("]", "][]"):
-            return Fixed(("![", Inner((TextItem(label, label),)), end), MARKDOWN["image"])
+            return Fixed(("![", Inner((TextItem(label, label),)), *_end_pieces(end)), MARKDOWN["image"])
         description = Inner((TextItem(label + end[:-1], label),), finish=lambda new, old: f"{new}][{label}")
         return Fixed(("![", description, "]"), MARKDOWN["image"])
 
@@ -281,7 +282,7 @@ class _Reader:
         label = self._text[start + 1 : self.position]
         end = self._match(_LINK_END)[0]
         changed_end = f"][{label}]" if end in ("]", "][]") else None
-        return Group(("[",), end, tuple(items), changed_end=changed_end)
+        return Group(("[",), _end_pieces(end), tuple(items), changed_end=changed_end)
 
     def _take(self, *alternatives: str) -> str:
         """What comes next, if it is one of these."""
@@ -311,8 +312,23 @@ def _attach_attributes(items: Sequence[Item]) -> list[Item]:
             attached[-1] = replace(last, pieces=(*last.pieces, raw))
         else:
             changed_end = None if last.changed_end is None else last.changed_end + raw
-            attached[-1] = replace(last, end=last.end + raw, changed_end=changed_end)
+            attached[-1] = replace(last, end=(*last.end, raw), changed_end=changed_end)
     return attached
+
+
+def _end_pieces(end: str) -> tuple[Piece, ...]:
+    """The end of a link or a picture; its title is a text by itself."""
+    title = _LINK_TITLE.fullmatch(end)
+    if not title:
+        return (end,)
+    text = Inner(
+        (TextItem(title[2], re.sub(r"\\([\\\"'])", r"\1", title[2])),), encode=partial(_escape_title, title[1][-1])
+    )
+    return (title[1], text, title[3])
+
+
+def _escape_title(quote: str, text: str) -> str:
+    return re.sub(rf"[\\{quote}]", r"\\\g<0>", text)
 
 
 def _text_items(raw: str, text: str) -> Iterator[Item]:
@@ -344,6 +360,7 @@ _INDENT = 4  # of what is in a box
 _CONTAINER = re.compile(
     r":{3,}[ \t]*(?:\{[^{}]*\}|[\w-]+)?(?:\[(?P<label>[^\[\]]*)\].*|[ \t]+(?P<title>[^\s\[{].*)|[ \t]*\{.*|[ \t]*)"
     r"|/{3,}[ \t]*[\w-]*[ \t]*(?:\|[ \t]*(?P<heading>.*))?"
+    r"|\{\{[%<][^{}]*\}\}[ \t]*|\{%[^{}]*%\}[ \t]*"  # a template in its own line
 )
 _PARENTHESES = re.compile(r"\\\((.{1,500}?)\\\)")
 _FORMULA = re.compile(r"[\\^_={}<>+]|^\s*\w\s*$")  # but not words in parentheses that are written with backslashes

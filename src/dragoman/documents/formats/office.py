@@ -125,9 +125,10 @@ def _add_blocks(nodes: Sequence[XmlNode], items: list[Item], raw: list[str]) -> 
 
 def _start_pieces(node: XmlElement) -> tuple[Piece, ...]:
     """The start tag, with the description of a picture."""
-    if node.name not in _DESCRIBED or not node.attributes.get("descr"):
+    if node.name not in _DESCRIBED:
         return (node.start,)
-    return attribute_pieces(node.start, node.name, read_attributes(node.start), node.attributes, OFFICE)
+    attributes = read_attributes(node.start)
+    return attribute_pieces(node.start, node.name, attributes, node.attributes, OFFICE) or (node.start,)
 
 
 def _inline_items(nodes: Sequence[XmlNode]) -> list[Item]:
@@ -151,7 +152,7 @@ def _run_items(run: XmlElement) -> Iterator[Item | _FieldCharacter]:
         text = xml_text(node) if node.name == "t" else OFFICE.find(node.name).text
         if text:
             item = TextItem(raw, text, _style(run, start, node))
-            yield Group((), "", (item,), MAYBE_NOTE) if _is_raised(properties) else item
+            yield Group((), (), (item,), MAYBE_NOTE) if _is_raised(properties) else item
         elif node.name == "fldChar":
             kinds = (value for key, value in node.attributes.items() if key.endswith("fldCharType"))
             yield _FieldCharacter(raw, next(kinds, ""))
@@ -169,7 +170,7 @@ def _item(node: XmlNode, start: str, end: str) -> Item:
     if element.lost:
         return TextItem(raw, "")
     if not (element.kept or element.apart):
-        return Group((start + node.start,), node.end + end, tuple(_inline_items(node.children)), element)
+        return Group((start + node.start,), (node.end + end,), tuple(_inline_items(node.children)), element)
     if not element.apart:
         return Fixed((raw,), element)
     inner = block_items(node.children)
@@ -235,7 +236,7 @@ def _field(field: Sequence[Item | _FieldCharacter]) -> Item:
     ]
     instruction = _raw(field[: separators[0] + 1]) if separators else ""
     if len(separators) == 1 and "HYPERLINK" in instruction:
-        return Group((instruction,), _raw(field[-1:]), tuple(_fold_fields(field[separators[0] + 1 : -1])))
+        return Group((instruction,), (_raw(field[-1:]),), tuple(_fold_fields(field[separators[0] + 1 : -1])))
     return Fixed((_raw(field),), WORD if separators else HIDDEN)
 
 

@@ -25,6 +25,7 @@ from dragoman.documents.formats.xliff import open_xliff
 from dragoman.documents.segment import SegmentedDocument
 from dragoman.documents.sentences import WholeLines
 from dragoman.errors import UserError, nearest
+from dragoman.markup.file_kinds import find_document_kind
 
 DOCUMENT_FORMATS: dict[str, OpenDocument] = {
     ".txt": open_txt,
@@ -51,31 +52,8 @@ DOCUMENT_FORMATS: dict[str, OpenDocument] = {
 
 MAX_DOCUMENT_BYTES = 200_000_000
 
+_HEAD_BYTES = 65_536
 _ARCHIVES = (".docx", ".pptx", ".odt", ".epub")
-_REMEDIES = {
-    ".doc": "save it as .docx",
-    ".rtf": "save it as .docx",
-    ".ppt": "save it as .pptx",
-    ".pdf": "convert it to .docx, or extract its text",
-    ".xls": "save it as .csv",
-    ".xlsx": "save it as .csv",
-    ".ods": "save it as .csv",
-    ".mo": "translate the .po file",
-    ".properties": "convert it with prop2po to .po, and the translation back with po2prop",
-    ".strings": "convert it with prop2po --personality=strings to .po, and the translation back with po2prop",
-    ".yml": "convert it with yaml2po to .po, and the translation back with po2yaml",
-    ".yaml": "convert it with yaml2po to .po, and the translation back with po2yaml",
-    ".resx": "convert it with resx2po to .po, and the translation back with po2resx",
-    ".ts": "convert it with lconvert to .xlf, and the translation back",
-    ".xml": "convert it to .po with a2po (strings of Android) or po4a (DocBook and others), and the translation back",
-    ".xhtml": "rename it to .html",
-    ".rst": "extract its texts with sphinx-build -b gettext to .pot",
-    ".adoc": "convert it with po4a to .po, and the translation back",
-    ".tex": "convert it with po4a to .po, and the translation back",
-    ".ass": "save it as .srt",
-    ".ssa": "save it as .srt",
-    ".zip": "extract it, and translate its files one by one",
-}
 
 
 def open_document(
@@ -94,10 +72,13 @@ def open_document(
         UserError: Its format is not supported, or it is damaged, encrypted, not what its name says, or too large.
     """
     suffix = PurePath(name).suffix.lower()
+    kind = find_document_kind(name, data[:_HEAD_BYTES])
     if suffix not in DOCUMENT_FORMATS:
         supported = f"supported are {' '.join(DOCUMENT_FORMATS)}{nearest(suffix, DOCUMENT_FORMATS)}"
         shown = f"{suffix} is" if suffix else "a name without a suffix is"
-        raise UserError(f"{name}: {shown} not supported; {_REMEDIES.get(suffix, supported)}")
+        raise UserError(f"{name}: {shown} not supported; {kind.document if kind else supported}")
+    if suffix == ".txt" and kind:
+        raise UserError(f"{name}: is {kind.content}; {kind.document}")
     if columns and suffix not in (".csv", ".tsv"):
         raise UserError(f"{name}: only CSV and TSV files have columns to choose")
     if len(data) > MAX_DOCUMENT_BYTES:

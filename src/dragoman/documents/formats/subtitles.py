@@ -10,6 +10,7 @@ import html
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -19,9 +20,10 @@ from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.passage import Part, to_parts
 from dragoman.errors import UserError
-from dragoman.markup.elements import DIVIDER, SUBTITLES, VOID
+from dragoman.languages.sentence_marks import CLOSING, SENTENCE_ENDS
+from dragoman.markup.elements import DIVIDER, SUBTITLES, VOID, Elements
 from dragoman.markup.items import Fixed, Item, TextItem
-from dragoman.markup.tags import Event, fold_tags, tag_event
+from dragoman.markup.tags import Event, Tag, fold_tags, tag_event
 
 _TIME = r"(?:\d+:)?\d{1,2}:\d{1,2}[.,:]\d{1,3}"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\r\n]*")
@@ -29,17 +31,18 @@ _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|$)")
 _NUMBER = re.compile(r"\W*\d+\W*")
 _KEPT_BLOCK = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")  # of WebVTT
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z]++)[^<>\r\n]*+>|<(?:\d++:){1,2}\d++\.\d++>|\{\\[^{}]*+\}")
+_STATED_LANGUAGE = re.compile(r"<lang(?:\.\S*)?\s+([A-Za-z][\w-]*)\s*>")  # of WebVTT
 _TAG_OR_SPACE = re.compile(r"<[^<>]*>| ")
 _LINE_BREAKS = re.compile(r"(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))*")
 _ARROWS = r"(?:>|&gt;){2,}+"  # of captions for the deaf; WebVTT writes > as &gt;
 _NEXT_SPEAKER = regex.compile(
-    rf"(?<=[.?!…。？！؟।][\"'”’»“]?)\s+(?:[-–—‐]\s*(?=[\"'„“«»¿¡]?[\p{{Lu}}\p{{Lo}}])|{_ARROWS}\s*+)"
+    rf"(?<=[{SENTENCE_ENDS}]{CLOSING}?)\s+(?:[-–—‐]\s*(?=[\"'„“«»¿¡]?[\p{{Lu}}\p{{Lo}}\p{{Georgian}}])|{_ARROWS}\s*+)"
 )
 _CAPITALS = (
     r"(?:\p{N}++[.]?+\s?+)?+[\p{Lu}\p{Lt}](?:[\p{Lu}\p{Lt}\p{Lm}\p{M}\p{N}.,#&'’()/\-‐–]|[ \u00a0](?=\S)){0,40}+"
 )
-_WORD = r"[\p{Lo}\p{Georgian}][\p{Lo}\p{Georgian}\p{Lm}\p{M}·・]{0,11}+(?:[ \u00a0]?+[#№]?+\p{N}{1,3}+)?+"
-_LABEL = rf"(?:{_CAPITALS}(?:[:﹕](?:\s++|$)|：\s*+)|{_WORD}(?<![说說道问問曰])[:：﹕]\s*+)"
+_WORD = r"[\p{Lo}\p{Georgian}][\p{Lo}\p{Georgian}\p{Lm}\p{M}·・་]{0,11}+(?:[ \u00a0]?+[#№]?+\p{N}{1,3}+)?+"
+_LABEL = rf"(?:{_CAPITALS}(?:[:﹕](?:\s++|$)|：\s*+)|{_WORD}(?<![说說道问問曰])[:：﹕៖፥፦]\s*+)"
 """The name of a speaker: in capitals, or one word of a script that has none, except "says", perhaps with a number."""
 _SPEAKER = regex.compile(
     rf"[\s\u200e\u200f\u202a-\u202e\u2066-\u2069]*+(?:(?:[-–—‐]|{_ARROWS})\s*+(?:{_LABEL})?+|{_LABEL})"
@@ -47,7 +50,9 @@ _SPEAKER = regex.compile(
 
 
 def open_srt(file: DocumentFile) -> PassageDocument:
-    """The texts of SRT subtitles, whose lines are joined."""
+    """The texts of SRT subtitles, whose lines are joined; also WebVTT with this name."""
+    if read_characters(file).text.startswith("WEBVTT"):
+        return open_webvtt(file)
     return _open(file, lambda text: text, lambda text: text, webvtt=False)
 
 
@@ -62,7 +67,8 @@ def _open(
     file: DocumentFile, decode: Callable[[str], str], encode: Callable[[str], str], webvtt: bool
 ) -> PassageDocument:
     characters = read_characters(file)
-    writing = file.writing(encode, _break_lines)
+    writing = file.writing(encode, break_lines)
+    elements = replace(SUBTITLES, language=file.languages[0])
     lines = [match[0] for match in _LINE.finditer(characters.text)]
     times = [index for index, line in enumerate(lines) if _TIMES.fullmatch(line.rstrip("\r\n"))]
     if not times and characters.text.strip():
@@ -72,7 +78,7 @@ def _open(
     for head, index, end in zip(heads, times, [*heads[1:], len(lines)], strict=True):
         parts.append("".join(lines[head : index + 1]))
         for text, is_kept in _texts(lines[index + 1 : end], webvtt):
-            parts += ["".join(text)] if is_kept else to_parts(fold_tags(list(_items(text, decode))), writing)
+            parts += ["".join(text)] if is_kept else to_parts(fold_tags(list(_items(text, decode, elements))), writing)
     return PassageDocument(parts, characters.encode)
 
 
@@ -121,7 +127,7 @@ def _texts(lines: Sequence[str], webvtt: bool) -> Iterator[tuple[list[str], bool
     yield empty, True
 
 
-def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Event]:
+def _items(lines: Sequence[str], decode: Callable[[str], str], elements: Elements) -> Iterator[Event]:
     """The items of a cue. A line that starts with a dash, or with the name of a speaker, is a text by itself."""
     end = ""
     for line in lines:
@@ -131,24 +137,26 @@ def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Event
             continue
         if end:
             yield Fixed((end,), DIVIDER) if _SPEAKER.match(_TAG.sub("", text)) else TextItem(end, " ")
-        yield from _tagged(text, decode)
+        yield from _tagged(text, decode, elements)
         end = line[len(text) :]
     yield Fixed((end,))
 
 
-def _tagged(text: str, decode: Callable[[str], str]) -> Iterator[Event]:
+def _tagged(text: str, decode: Callable[[str], str], elements: Elements) -> Iterator[Event]:
     position, begins = 0, True
     for match in _TAG.finditer(text):
         yield from _spoken(text[position : match.start()], decode, begins)
         begins = begins and position == match.start()
-        yield _tag(match) if match["name"] else Fixed((match[0],))
+        yield _tag(match, elements) if match["name"] else Fixed((match[0],))
         position = match.end()
     yield from _spoken(text[position:], decode, begins)
 
 
-def _tag(match: re.Match[str]) -> Event:
+def _tag(match: re.Match[str], elements: Elements) -> Event:
     name = match["name"].lower()
-    return tag_event(match[0], name, "closing" if match["end"] else "single" if name in VOID else "opening", SUBTITLES)
+    if stated := _STATED_LANGUAGE.fullmatch(match[0]):
+        return Tag(match[0], name, "opening", elements.find(name, {"lang": stated[1]}))
+    return tag_event(match[0], name, "closing" if match["end"] else "single" if name in VOID else "opening", elements)
 
 
 def _spoken(text: str, decode: Callable[[str], str], begins: bool) -> Iterator[Item]:
@@ -164,7 +172,7 @@ def _spoken(text: str, decode: Callable[[str], str], begins: bool) -> Iterator[I
     yield TextItem(text[position:], decode(text[position:]))
 
 
-def _break_lines(new: str, old: str) -> str:
+def break_lines(new: str, old: str) -> str:
     """The translation of a cue on as many lines as the cue had, of similar length."""
     breaks = _LINE_BREAKS.findall(old)
     new = _LINE_BREAKS.sub(" ", new)

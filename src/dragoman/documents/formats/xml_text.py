@@ -101,15 +101,14 @@ def xml_items(nodes: Sequence[XmlNode], elements: Elements, keeps_lines: bool = 
 
 
 def _element_items(node: XmlElement, elements: Elements, keeps_lines: bool) -> Sequence[Item]:
-    element = elements.find(node.name, node.attributes)
+    name = node.tag if node.tag in elements.rows else node.name
+    element = elements.find(name, node.attributes)
     if element.text:
         return [TextItem(raw_xml([node]), element.text)]
-    if element.kept and (node.children or element.wraps or element.filled):
-        is_empty = element.filled and not plain_text(xml_items(node.children, elements)).strip()
-        return [Fixed((raw_xml([node]),), OBJECT if is_empty else element)]
     start = _start_pieces(node, elements)
     if element.kept:
-        return [Fixed((*start, node.end), element)]
+        is_empty = element.filled and not plain_text(xml_items(node.children, elements)).strip()
+        return [Fixed((*start, raw_xml(node.children) + node.end), OBJECT if is_empty else element)]
     keeps_lines = keeps_lines or element.lines or node.attributes.get("xml:space") == "preserve"
     content = xml_items(node.children, elements, keeps_lines)
     if element.apart:
@@ -118,12 +117,12 @@ def _element_items(node: XmlElement, elements: Elements, keeps_lines: bool) -> S
         return [Fixed(start, BLOCK), *content, Fixed((node.end,), BLOCK)]
     if not node.end and node.name not in elements.rows:
         return [Fixed(start, elements.single)]
-    return [Group(start, node.end, tuple(content), element)]
+    return [Group(start, (node.end,), tuple(content), element)]
 
 
 def _start_pieces(node: XmlElement, elements: Elements) -> tuple[Piece, ...]:
     """The start tag, with texts in its attributes."""
-    if not elements.texts or not node.attributes:
+    if not elements.texts or not node.attributes or elements.is_excluded(node.name, node.attributes):
         return (node.start,)
     attributes = read_attributes(node.start)
     return attribute_pieces(node.start, node.name, attributes, node.attributes, elements) or (node.start,)

@@ -19,8 +19,12 @@ const LINE_ESCAPE =
 
 const WIDTH = String.raw`[\-+0#]*(?:(?!0)\p{Nd}\p{Nd}*)?`; // ambiguous zeros would take quadratic time
 const CONVERSION = String.raw`${WIDTH}(?:\.\p{Nd}+)?(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]`;
+// Version 20 of Node does not find (?:${SETTING})+ with the flag v.
+const SETTING = String.raw`[${SPACE}]+(?:${WORD}|-)+=(?:"[^"\]\n]*"|'[^'\]\n]*')`;
 const PLACEHOLDER = [
   String.raw`\{\{[^\{\}\n]{1,80}\}\}`, // {{a.b}}
+  String.raw`\{%[^\{\}\n]{1,80}%\}`, // {% if a %}
+  String.raw`\[[a-z](?:${WORD}|-)*${SETTING}(?:${SETTING})*[${SPACE}]*\/?\]`, // [gallery ids="1,2"]
   String.raw`[$#]\{[^\{\}${SPACE}]{1,80}\}|(?<!\p{Nd})%\{[^\{\}${SPACE}]{1,80}\}`, // ${VAR}, #{user}, %{name}
   String.raw`\$[\(\[][A-Za-z_](?:${WORD}|\.)*[\)\]]|\[\[[A-Za-z_][A-Za-z0-9_.]*\]\]`, // $(VAR), $[name], [[name]]
   String.raw`\{[^\{\}${SPACE}]{0,80}\}`, // {name}, {0}, {}

@@ -1,0 +1,1021 @@
+"""Files and texts of the kinds that people report, in many formats and scripts.
+
+In most tables, ¦ is where a segment begins: the file is written without it, and each segment is translated by itself
+with a ¦ before its first word. So the tables show what is one segment, and that all else stays as it is. What is in ⟦⟧
+is in no segment.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import warnings
+import zipfile
+from pathlib import Path
+
+import pytest
+from office_files import HEAD, W, docx, epub, field, odt, package, pptx, relationships, run
+
+from dragoman.corpus.corpus import read_corpus
+from dragoman.documents.formats import open_document
+from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.sentences import split_sentences
+from dragoman.errors import UserError
+from dragoman.settings import FilePair
+from dragoman.text.link import Link
+
+START = "¦"
+
+
+def mark_start(segment: Segment) -> TranslatedSegment:
+    """The same text, with ¦ before its first word."""
+    words = [match.span() for match in re.finditer(r"\S+", segment.text)]
+    links = tuple(Link(start, end, start + (start > 0), end + 1) for start, end in words)
+    return TranslatedSegment(START + segment.text, links if segment.aligned else ())
+
+
+def marked(data: bytes, name: str, languages: tuple[str, str]) -> tuple[list[str], bytes]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        document = open_document(data, name, languages)
+    texts = [segment.text for segment in document.segments]
+    return texts, document.assemble(list(map(mark_start, document.segments)))
+
+
+def xliff(unit: str, languages: tuple[str, str] = ("de", "en")) -> str:
+    source, target = languages
+    return f'<xliff version="1.2"><file source-language="{source}" target-language="{target}">{unit}</file></xliff>'
+
+
+def xliff_2(unit: str) -> str:
+    return f'<xliff version="2.0" srcLang="de" trgLang="en"><file id="f">{unit}</file></xliff>'
+
+
+def srt(*cues: str) -> str:
+    return "".join(
+        f"{number}\n00:00:{number:02},000 --> 00:00:{number:02},900\n{cue}\n\n" for number, cue in enumerate(cues, 1)
+    )
+
+
+def po(messages: str, header: str = "Language: en\\n") -> str:
+    return f'msgid ""\nmsgstr "{header}"\n\n{messages}'
+
+
+DE = ("de", "en")
+
+TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
+    # a unit is taken whole: what is written into the file is marked
+    "unit: note of Xcode": (
+        "a.xliff",
+        DE,
+        xliff(
+            '<trans-unit id="a">\n<source>Ein Hund</source>\n<target state="needs-review-translation">¦Ein Hund'
+            "</target>\n<note>Nicht Katze</note></trans-unit>"
+        ),
+    ),
+    "unit: other proposals": (
+        "a.xlf",
+        DE,
+        xliff(
+            '<trans-unit id="a"><source>Ein Hund</source><target state="needs-review-translation">¦Ein Hund</target>'
+            "<alt-trans><source>Ein Hut</source><target>A hat</target></alt-trans></trans-unit>"
+        ),
+    ),
+    "unit: codes of Angular": (
+        "a.xlf",
+        DE,
+        xliff(
+            '<trans-unit id="a"><source>Hallo <x id="START_TAG_B" ctype="x-b"/>Tom<x id="CLOSE_TAG_B" ctype="x-b"/>,'
+            ' du hast <x id="INTERPOLATION" equiv-text="{{n}}"/> Hunde.</source><target '
+            'state="needs-review-translation">¦Hallo <x id="START_TAG_B" ctype="x-b"/>Tom<x id="CLOSE_TAG_B" '
+            'ctype="x-b"/>, du hast <x id="INTERPOLATION" equiv-text="{{n}}"/> Hunde.</target></trans-unit>'
+        ),
+    ),
+    "unit: ignorable of XLIFF 2": (
+        "a.xlf",
+        DE,
+        xliff_2(
+            '<unit id="u"><originalData><data id="d1">&lt;b></data></originalData>'
+            '<segment id="1" state="final"><source>Ein Hund.</source><target>A dog.</target></segment>'
+            "<ignorable><source> </source><target> </target></ignorable>"
+            '<segment id="2" state="translated"><source>Eine <ph id="1" dataRef="d1"/>Katze.</source>'
+            '<target>¦Eine <ph id="1" dataRef="d1"/>Katze.</target></segment></unit>'
+        ),
+    ),
+    "unit: locked segment of SDLXLIFF": (
+        "a.sdlxliff",
+        DE,
+        xliff(
+            '<trans-unit id="a"><source>Acme. Ein Hund.</source><seg-source><mrk mtype="seg" mid="1">Acme.</mrk> '
+            '<mrk mtype="seg" mid="2">Ein Hund.</mrk></seg-source><target state="needs-review-translation"><mrk '
+            'mtype="seg" mid="1"/> <mrk mtype="seg" mid="2">¦Ein Hund.</mrk></target><sdl:seg-defs><sdl:seg id="1" '
+            'locked="true"/><sdl:seg id="2" conf="Draft"/></sdl:seg-defs></trans-unit>'
+        ),
+    ),
+    "unit: locked unit of Phrase": (
+        "a.mxliff",
+        DE,
+        xliff(
+            '<trans-unit id="a" m:locked="true"><source>Acme</source><target/></trans-unit>'
+            '<trans-unit id="b" m:locked="false"><source>Ein Hund</source><target state="needs-review-translation">'
+            "¦Ein Hund</target></trans-unit>"
+        ),
+    ),
+    "unit: locked unit of memoQ": (
+        "a.mqxliff",
+        DE,
+        xliff(
+            '<trans-unit id="a" mq:locked="locked"><source>Acme</source><target/></trans-unit>'
+            '<trans-unit id="b" mq:status="NotStarted"><source>Ein Hund</source><target '
+            'state="needs-review-translation">¦Ein Hund</target></trans-unit>'
+        ),
+    ),
+    "unit: forms of Polish": (
+        "pl.po",
+        ("en", "pl"),
+        po(
+            '#, fuzzy\nmsgid "%d dog"\nmsgid_plural "%d dogs"\nmsgstr[0] "¦%d dog"\nmsgstr[1] "¦%d dogs"\n'
+            'msgstr[2] "¦%d dogs"\n',
+            "Language: pl\\nPlural-Forms: nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<12 || n%100>14) "
+            "? 1 : 2);\\n",
+        ),
+    ),
+    "unit: forms of Slovenian": (
+        "sl.po",
+        ("de", "sl"),
+        po(
+            '#, fuzzy\nmsgid "ein Hund"\nmsgid_plural "%d Hunde"\nmsgstr[0] "¦%d Hunde"\nmsgstr[1] "¦ein Hund"\n'
+            'msgstr[2] "¦%d Hunde"\nmsgstr[3] "¦%d Hunde"\n',
+            "Language: sl\\nPlural-Forms: nplurals=4; plural=(n%100==1 ? 1 : n%100==2 ? 2 : n%100==3 || n%100==4 ? 3 : "
+            "0);\\n",
+        ),
+    ),
+    "unit: gender in contexts": (
+        "en.po",
+        DE,
+        po(
+            '#, fuzzy\nmsgctxt "male"\nmsgid "Freund"\nmsgstr "¦Freund"\n\n#, fuzzy\nmsgctxt "female"\nmsgid "Freund"\n'
+            'msgstr "¦Freund"\n\nmsgctxt "plural"\nmsgid "Freund"\nmsgstr "friends"\n'
+        ),
+    ),
+    # structure from blank lines and fixed names
+    "lines: coordinates after times": (
+        "a.srt",
+        DE,
+        "1\n0:00:01,000 --> 0:00:02,000  X1:100 X2:200 Y1:50 Y2:60\n¦Ein Hund.\n2\n100:00:01,000 --> 100:00:02,000\n"
+        "¦Eine Katze.\n",
+    ),
+    "lines: numbers in other digits": (
+        "a.srt",
+        ("fa", "en"),
+        "۱\n00:00:01,000 --> 00:00:02,000\n¦سگ می‌دود.\n۲\n00:00:03,000 --> 00:00:04,000\n¦گربه خوابیده است.\n",
+    ),
+    "lines: WebVTT with another name": (
+        "a.srt",
+        DE,
+        "WEBVTT\n\n00:01.000 --> 00:02.000\n¦Ein Hund.\n\nNOTE Nicht fertig\n\n00:03.000 --> 00:04.000\n¦Eine Katze.\n",
+    ),
+    "lines: header of WebVTT": (
+        "a.vtt",
+        DE,
+        "WEBVTT - Ein Film\nKind: captions\n\nSTYLE\n::cue { color: red }\n\nREGION\nid:unten\n\n"
+        "Szene 1\n00:01.000 --> 00:02.000 align:start position:10%\n¦Ein Hund.\n00:03.000 --> 00:04.000\n¦Eine Katze.",
+    ),
+    "lines: PO without blank lines": (
+        "en.po",
+        DE,
+        po(
+            '#, fuzzy\nmsgid "Hund"\nmsgstr "¦Hund"\nmsgid "Katze"\nmsgstr "cat"\n#: a.c:1\n#| msgid "Haus"\n#, fuzzy\n'
+            'msgid "Maus"\nmsgstr "¦Maus"\n'
+        ),
+    ),
+    "lines: Markdown without blank lines": (
+        "a.md",
+        DE,
+        "¦Ein Hund läuft.\n# ¦Ein Titel\n¦Text danach:\n- ¦ein Punkt\n- ¦noch ein Punkt\n~~~\nCode\n~~~\n"
+        "> ¦Ein Zitat\n\n¦Titel\n---\n| ¦Kopf | ¦Menge |\n|---|---|\n| ¦Hund | 3 |\n",
+    ),
+    "lines: prefix of XLIFF": (
+        "a.xlf",
+        DE,
+        '<x:xliff xmlns:x="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><x:file source-language="de" '
+        'target-language="en"><x:body><x:trans-unit id="1"><x:source>Ein Hund</x:source><x:target '
+        'state="needs-review-translation">¦Ein Hund</x:target></x:trans-unit></x:body></x:file></x:xliff>',
+    ),
+    "lines: other ends of lines": ("a.txt", DE, "¦Ein Hund\u2028¦Eine Katze\x85¦Ein Haus\u2029¦Eine Maus\n"),
+    # character classes of ASCII and German
+    "classes: Khmer speaker": ("a.srt", ("km", "en"), srt("បុរស៖ ¦ខ្ញុំហត់\nនារី៖ ¦ទៅគេង")),
+    "classes: Amharic speaker": ("a.srt", ("am", "en"), srt("ሰውየው፦ ¦ደክሞኛል\nሴትየዋ፦ ¦ተኛ")),
+    "classes: Burmese speaker": ("a.srt", ("my", "en"), srt("အမျိုးသား: ¦ပင်ပန်းတယ်\nအမျိုးသမီး: ¦အိပ်ပါ")),
+    "classes: Tibetan speaker": ("a.srt", ("bo", "en"), srt("སྐྱེས་པ: ¦ང་ཐང་ཆད་སོང\nབུད་མེད: ¦གཉིད་ཉོལ")),
+    "classes: Armenian speaker": ("a.srt", ("hy", "en"), srt("ԱՐԱՄ: ¦Ես հոգնած եմ\nԱՆՆԱ: ¦Քնիր")),
+    "classes: next speaker in Urdu": ("a.srt", ("ur", "en"), srt("- ¦کتا آ گیا۔ - ¦ہاں۔")),
+    "classes: next speaker in Amharic": ("a.srt", ("am", "en"), srt("- ¦ውሻው መጣ። - ¦አዎ።")),
+    "classes: next speaker in Khmer": ("a.srt", ("km", "en"), srt("- ¦ឆ្កែមកហើយ។ - ¦បាទ។")),
+    "classes: lines in Georgian": ("a.html", ("ka", "en"), "<p>¦ძაღლი დარბის.<br>¦კატა ზის.</p>"),
+    "classes: Cyrillic list": ("a.txt", ("ru", "en"), "а) ¦Собака бежит.\nб) ¦Кошка спит.\n"),
+    "classes: Hebrew list": ("a.txt", ("he", "en"), "א. ¦הכלב רץ.\nב. ¦החתול ישן.\n"),
+    "classes: Hindi list": ("a.txt", ("hi", "en"), "१. ¦कुत्ता दौड़ता है।\n२. ¦बिल्ली सोती है।\n"),
+    "classes: Chinese list": ("a.txt", ("zh", "en"), "一、¦狗在跑。\n二、¦猫在睡。\n"),
+    "classes: round bullets": ("a.txt", DE, "● ¦Ein Hund\n○ ¦Eine Katze\n■ ¦Ein Haus\n► ¦Eine Maus\n✓ ¦Ein Tier\n"),
+    "classes: Japanese bullets": ("a.txt", ("ja", "en"), "・¦犬が走る。\n・¦猫が寝る。\n"),
+    "classes: Cyrillic identifier": ("a.json", ("ru", "en"), '{"a": "АБ-12", "b": "¦Собака", "c": "ГОСТ-Ж7"}'),
+    "classes: Japanese table": (
+        "a.csv",
+        ("ja", "en"),
+        "名前,説明\nA-1,¦小さな犬が走っています。\nA-2,¦猫が寝ています。\n",
+    ),
+    "classes: only digits": ("a.html", ("ar", "en"), "<p>٢٠٢٤</p><p>¦كلب</p><p>۱۲٫۵</p>"),
+    "classes: Hindi note": ("a.html", ("hi", "en"), "<p>¦यह कुत्ता है। <sup>१</sup> ¦वह दौड़ता है।</p>"),
+    "classes: Burmese note": ("a.html", ("my", "en"), "<p>¦ဒါကခွေးပါ။ <sup>*</sup> ¦သူပြေးတယ်။</p>"),
+    "classes: menu in Japanese": ("a.po", ("ja", "en"), po('#, fuzzy\nmsgid "ファイル(&F)"\nmsgstr "¦ファイル(&F)"\n')),
+    # fixed elements have no properties
+    "fixed: code after a point, XLIFF": (
+        "a.xlf",
+        DE,
+        xliff(
+            '<trans-unit id="a"><source>Ich bin müde. <x id="1" equiv-text="{n}"/> liest ein Buch.</source><target '
+            'state="needs-review-translation">¦Ich bin müde. ¦<x id="1" equiv-text="{n}"/> liest ein Buch.</target>'
+            "</trans-unit>"
+        ),
+    ),
+    "fixed: code after a point, TMX": (
+        "a.tmx",
+        DE,
+        '<tmx version="1.4"><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>Ich bin müde. <ph x="1">{n}</ph> '
+        'liest.</seg></tuv><tuv xml:lang="en"><seg>¦Ich bin müde. ¦<ph x="1">{n}</ph> liest.</seg></tuv></tu></body>'
+        "</tmx>",
+    ),
+    "fixed: code after a point, Markdown": ("a.md", DE, "¦Ich bin müde. ¦`tom` liest ein Buch."),
+    "fixed: note of Markdown": ("a.md", DE, "¦Tom liest ein Buch.[^1] ¦Er ist da.\n\n[^1]: ¦Ein gutes Buch.\n"),
+    "fixed: small number in text": ("a.txt", DE, "¦Tom liest ein Buch.¹ ¦Er ist da.²\n"),
+    "fixed: number in brackets in text": ("a.txt", DE, "¦Tom liest ein Buch.[1] ¦Er ist da.[2]\n"),
+    "fixed: keys in Markdown": ("a.md", DE, "¦Drücke <kbd>Strg</kbd>+<kbd>Alt</kbd>-<kbd>S</kbd> jetzt."),
+    "fixed: formula in Markdown": ("a.md", DE, "¦Der Wert $x_1$ ist riesig. ¦$y$ auch."),
+    "fixed: field of a form": ("a.html", DE, "<p>¦Nimm<input name=n>Hunde und <input> Katzen.</p>"),
+    "fixed: protected words of XLIFF 2": (
+        "a.xlf",
+        DE,
+        xliff_2(
+            '<unit id="u"><segment state="translated"><source>Kauf <mrk id="m" translate="no">⟦Acme Hund⟧</mrk> '
+            'jetzt.</source><target>¦Kauf <mrk id="m" translate="no">⟦Acme Hund⟧</mrk> jetzt.</target></segment>'
+            "</unit>"
+        ),
+    ),
+    "fixed: picture in a line of Markdown": ("a.md", DE, "¦Ein ![¦Bild](a.png) hängt ![](b.png) da. ¦Ja."),
+    "fixed: time in a cue": ("a.vtt", DE, "WEBVTT\n\n00:01.000 --> 00:02.000\n¦Ein <00:01.500>Hund <c.x>läuft</c>."),
+    "fixed: style in a cue": ("a.srt", DE, srt(r"{\an8}¦Ein Hund läuft. {\i1}¦Eine Katze{\i0} auch.")),
+    # one format only
+    "format: buttons": (
+        "a.html",
+        DE,
+        '<input type="submit" value="¦Senden"><input type=button value="¦Mehr lesen">'
+        '<input type="text" value="tom1"><input type="hidden" value="Geheimes Wort">',
+    ),
+    "format: groups of options": (
+        "a.html",
+        DE,
+        '<select><optgroup label="¦Tiere"><option label="¦Hund" value="Hund">¦Ein Hund</select>',
+    ),
+    "format: description for other sites": (
+        "a.html",
+        DE,
+        '<head><meta property="og:title" content="¦Ein Hund"><meta name="twitter:description" content="¦Er läuft.">'
+        '<meta property="og:type" content="article"><meta name=description content="¦Tiere"></head>',
+    ),
+    "format: attributes of elements that stay": (
+        "a.html",
+        DE,
+        '<p>¦Ein <svg aria-label="¦Bild von Tom"><path/></svg> Hund.</p><textarea placeholder="¦Ihr Text">x</textarea>'
+        '<iframe title="¦Karte der Stadt" src="a"></iframe>',
+    ),
+    "format: titles in Markdown": (
+        "a.md",
+        DE,
+        '¦Ein [Hund](a.html "¦Sein Name") und ![¦Bild](a.png "¦Noch ein Bild").\n',
+    ),
+    "format: HTML in Markdown": (
+        "a.md",
+        DE,
+        "¦Text.\n\n<details>\n<summary>¦Mehr lesen</summary>\n\n¦Ein *Hund*.\n\n</details>\n\n"
+        '<p align="center">\n  <b>¦Ein Hund</b> läuft.\n</p>\n\n<!-- kein Text -->\n\n<pre>x = 1</pre>\n',
+    ),
+    "format: other language in Markdown": ("a.md", DE, '¦Er sagt <i lang="fr">⟦bonjour Tom⟧</i> zu ihr.'),
+    "format: other language in WebVTT": (
+        "a.vtt",
+        DE,
+        "WEBVTT\n\n00:01.000 --> 00:02.000\n¦Er sagt <lang fr>⟦bonjour Tom⟧</lang> zu ihr.\n",
+    ),
+    "format: names in WebVTT": ("a.vtt", DE, "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Frau Müller>¦Ein Hund.</v>\n"),
+    "format: shortcodes of Hugo": (
+        "a.md",
+        DE,
+        '¦Ein {{< name "tom" >}} läuft.\n\n{{% hinweis %}}\n¦Achtung\n{{% /hinweis %}}\n',
+    ),
+    "format: templates in HTML": ("a.html", DE, "<p>¦Hallo {{ user.name }}, {% if a %}du{% endif %} bist da.</p>"),
+    "format: templates in PO": (
+        "en.po",
+        DE,
+        po('#, fuzzy\nmsgid "Hallo {% if a %}Tom{% endif %}!"\nmsgstr "¦Hallo {% if a %}Tom{% endif %}!"\n'),
+    ),
+    "format: shortcodes of WordPress": ("a.html", DE, '<p>[gallery ids="1,2"]</p><p>¦Ein Hund.</p>'),
+    "format: class notranslate in PO": (
+        "en.po",
+        DE,
+        po(
+            '#, fuzzy\nmsgid "Kauf <b class=\\"notranslate\\">⟦Acme Hund⟧</b>."\n'
+            'msgstr "¦Kauf <b class=\\"notranslate\\">⟦Acme Hund⟧</b>."\n'
+        ),
+    ),
+    # marks of sentences: lists
+    "marks: numbers of a list": (
+        "a.txt",
+        DE,
+        "1. ¦Ein Hund. ¦Er läuft.\n2. ¦Eine Katze.\n\na) ¦Haus\nb) ¦Maus\n(1) ¦Baum\n1.1. ¦Einleitung\n",
+    ),
+    "marks: lines that were wrapped": (
+        "a.txt",
+        DE,
+        "¦Ein alter Mann mit einem grauen Hut geht mit\nseinem kleinen Hund durch den großen Park und\nliest dabei ein "
+        "dickes Buch. ¦Eine junge Frau\nsitzt auf einer Bank und sieht den beiden zu.\n\n¦Der Hund bellt laut.\n",
+    ),
+    "unit: protected unit of XLIFF 2": (
+        "a.xlf",
+        DE,
+        xliff_2(
+            '<unit id="a" translate="no"><segment><source>Acme</source></segment></unit>'
+            '<unit id="b"><segment state="translated"><source>Hund</source><target>¦Hund</target></segment></unit>'
+        ),
+    ),
+    "unit: protected group": (
+        "a.xlf",
+        DE,
+        xliff(
+            '<group translate="no"><trans-unit id="a"><source>Acme</source></trans-unit></group>'
+            '<trans-unit id="b"><source>Hund</source>'
+            '<target state="needs-review-translation">¦Hund</target></trans-unit>'
+        ),
+    ),
+    "unit: CDATA": (
+        "a.xlf",
+        DE,
+        xliff(
+            '<trans-unit id="b"><source><![CDATA[Ein <b>Hund</b>]]></source>'
+            '<target state="needs-review-translation">¦Ein &lt;b&gt;Hund&lt;/b&gt;</target></trans-unit>'
+        ),
+    ),
+    "unit: message on two lines": (
+        "en.po",
+        DE,
+        po('#, fuzzy\nmsgid ""\n"Ein Hund. "\n"Eine Katze."\nmsgstr "¦Ein Hund. ¦Eine Katze."\n'),
+    ),
+    "unit: obsolete message": (
+        "en.po",
+        DE,
+        po('#, fuzzy\nmsgid "Hund"\nmsgstr "¦Hund"\n\n#~ msgid "Katze"\n#~ msgstr ""\n'),
+    ),
+    "lines: cues without numbers": (
+        "a.srt",
+        DE,
+        "00:00:01,000 --> 00:00:02,000\r\n¦Ja.\r\n00:00:03,000 --> 00:00:04,000\r\n¦Nein.\r\n",
+    ),
+    "lines: names of cues": (
+        "a.vtt",
+        DE,
+        "WEBVTT\n\nintro-1\n00:01.000 --> 00:02.000\n¦Hund.\n\n\noutro\n00:03.000 --> 00:04.000\n¦Katze.",
+    ),
+    "lines: comment in Markdown": ("a.md", DE, "¦Hund.\n<!-- Ein Kommentar -->\n¦Katze."),
+    "lines: definition in Markdown": ("a.md", DE, "¦Hund\n: ¦Ein Tier\n\n*[HTML]: ¦Eine Sprache\n"),
+    "lines: indented code in Markdown": ("a.md", DE, "¦Text:\n\n    x = Ein Hund\n\n¦Mehr.\n"),
+    "lines: line breaks in a table": ("a.csv", DE, 'id,text\n1,"¦Ein Hund.\n¦Eine Katze."\n2,¦Maus hier\n'),
+    "lines: nested values of JSON": ("a.json", DE, '{"a": ["¦Ein Hund", {"b": "¦Katze"}], "c": 1, "d": null}'),
+    "lines: lines of HTML": ("a.html", DE, "<pre>¦Ein Hund\n  ¦Eine Katze</pre>"),
+    "classes: Thai speaker with a number": ("a.srt", ("th", "en"), srt("ชาย 2: ¦ฉันเหนื่อย\nหญิง: ¦ไปนอน")),
+    "classes: Hebrew speaker after a mark of direction": (
+        "a.srt",
+        ("he", "en"),
+        srt("\u200fאיש: ¦אני עייף\n\u200fאישה: ¦לך לישון"),
+    ),
+    "classes: Tamil speaker": ("a.srt", ("ta", "en"), srt("ஆண்: ¦நான் சோர்வாக\nபெண்: ¦தூங்கு")),
+    "classes: Greek list": ("a.txt", ("el", "en"), "α) ¦Ο σκύλος τρέχει.\nβ) ¦Η γάτα κοιμάται.\n"),
+    "classes: Thai list": ("a.txt", ("th", "en"), "ก. ¦สุนัขวิ่ง\nข. ¦แมวนอน\n"),
+    "classes: Arabic list": ("a.txt", ("ar", "en"), "١. ¦الكلب يجري.\n٢. ¦القط نائم.\n"),
+    "classes: Korean list": ("a.txt", ("ko", "en"), "가. ¦개가 달린다.\n나. ¦고양이가 잔다.\n"),
+    "classes: numbers in circles": ("a.txt", ("ja", "en"), "①¦犬が走る。\n②¦猫が寝る。\n"),
+    "classes: wide numbers": ("a.txt", ("ja", "en"), "１．¦犬が走る。\n２．¦猫が寝る。\n"),
+    "classes: Urdu note": ("a.html", ("ur", "en"), "<p>¦یہ کتا ہے۔ <sup>۱</sup> ¦وہ دوڑا۔</p>"),
+    "classes: Chinese note": ("a.html", ("zh", "en"), "<p>¦这是狗。<a href='#n'>［1］</a>¦它跑。</p>"),
+    "fixed: placeholder after a point, JSON": ("a.json", DE, '{"a": "¦Ich bin müde. ¦{name} liest ein Buch."}'),
+    "fixed: placeholder after a point, table": ("a.csv", DE, "id,text\n1,¦Ich bin müde! ¦%s liest.\n2,¦Hund hier\n"),
+    "fixed: keys in HTML": ("a.html", DE, "<p>¦Drücke <kbd>F5</kbd>, dann <kbd>Strg</kbd>+<kbd>R</kbd>.</p>"),
+    "fixed: formula in HTML": ("a.html", DE, "<p>¦Sei <math><mi>x</mi></math> groß.</p>"),
+    "fixed: options of a form": (
+        "a.html",
+        DE,
+        "<label>¦Name <input name='a'></label><select><option>¦Hund<option>¦Katze</select>",
+    ),
+    "format: label of a button": (
+        "a.html",
+        DE,
+        '<button aria-label="¦Fenster schließen"><svg><title>x</title></svg></button>',
+    ),
+    "format: protected words in Markdown": ("a.md", DE, '¦Kauf <span translate="no">⟦Acme Hund⟧</span> jetzt.'),
+    "format: paragraph in another language in Markdown": ("a.md", DE, '<p lang="fr">⟦Bonjour Tom⟧</p>\n\n¦Ein Hund.\n'),
+    "format: picture in a link": ("a.html", DE, '<a href="x" title="¦Zum Hund"><img alt="¦Ein Hund" src="a"></a>'),
+    "format: class in WebVTT": (
+        "a.vtt",
+        DE,
+        "WEBVTT\n\n00:01.000 --> 00:02.000\n¦Das ist <c.notranslate>Acme</c> hier.\n",
+    ),
+}
+"""A name, the languages, and the content of files; the first word of the key is the kind."""
+
+
+@pytest.mark.parametrize("case", TEXT_FILES)
+def test_segments_of_text_files(case: str) -> None:
+    name, languages, content = TEXT_FILES[case]
+    kept = re.findall("⟦(.*?)⟧", content)
+    content = re.sub("[⟦⟧]", "", content)
+    before = content.replace(START, "")
+    if name.endswith((".po", ".xlf", ".xliff", "sdlxliff", "mxliff", ".mqxliff", ".tmx")):
+        before = emptied(content)
+    segments, after = marked(before.encode(), name, languages)
+    assert after.decode() == content
+    assert not [text for text in kept if any(text in segment for segment in segments)]
+
+
+def emptied(content: str) -> str:
+    """A translation file without the translations that are marked."""
+    content = re.sub(r"#, fuzzy\n(?=(?:msg\w+ .*\n)*msgstr(?:\[0\])? \"¦)", "", content)
+    content = re.sub(r'(msgstr(?:\[\d\])?) "¦.*"', r'\1 ""', content)
+    content = re.sub(r'<tuv xml:lang="en"><seg>¦.*?</tuv>', "", content)
+    content = re.sub(r'\n?(<(?:x:)?target)(?: state="[^"]*")?>¦.*?</(?:x:)?target>', "", content)
+    content = re.sub(r'<target state="needs-review-translation">(?=<mrk)', "<target>", content)
+    content = re.sub(r'(<mrk mtype="seg" mid="\d")>¦[^<]*</mrk>', r"\1/>", content)
+    content = content.replace(' state="translated"', "").replace(' conf="Draft"', "")
+    return content.replace(START, "")
+
+
+def word_document(paragraph: str) -> bytes:
+    return docx(f"{HEAD}<w:document {W}><w:body><w:p>{paragraph}</w:p></w:body></w:document>")
+
+
+def strict_document() -> bytes:
+    """As Word writes "Strict Open XML": other addresses of the namespaces."""
+    strict = "http://purl.oclc.org/ooxml/officeDocument/relationships"
+    ordinary = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    strict_words = 'xmlns:w="http://purl.oclc.org/ooxml/wordprocessingml/main"'
+    paragraph = f"<w:body><w:p>{run('Ein Hund')}</w:p></w:body>"
+    body = f"{HEAD}<w:document {strict_words}>{paragraph}</w:document>"
+    return package(
+        {
+            "_rels/.rels": relationships({"word/document.xml": "officeDocument"}).replace(ordinary, strict),
+            "word/document.xml": body,
+        }
+    )
+
+
+def slides_with_diagram() -> bytes:
+    """SmartArt: its texts are in another part."""
+    files = {}
+    with zipfile.ZipFile(io.BytesIO(pptx(content="<a:p><a:r><a:t>Ein Hund</a:t></a:r></a:p>"))) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    files["ppt/slides/_rels/slide1.xml.rels"] = relationships({"../diagrams/data1.xml": "diagramData"}).encode()
+    files["ppt/diagrams/data1.xml"] = (
+        f'{HEAD}<dgm:dataModel xmlns:dgm="d" xmlns:a="a">'
+        "<dgm:pt><dgm:t><a:bodyPr/><a:p><a:r><a:t>Ein Kasten</a:t></a:r>"
+        "</a:p></dgm:t></dgm:pt></dgm:dataModel>"
+    ).encode()
+    return package(files)
+
+
+def chapter(body: str) -> bytes:
+    return epub(
+        '<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><body>'
+        f"{body}</body></html>"
+    )
+
+
+DRAWING = (
+    '<w:r><w:drawing><wp:inline xmlns:wp="wp"><wp:docPr id="1" name="Bild 1" descr="Ein Hund im Park"/>'
+    "</wp:inline></w:drawing></w:r>"
+)
+
+PACKAGES: dict[str, tuple[str, tuple[str, str], bytes, list[str]]] = {
+    "lines: strict Word document": ("a.docx", DE, strict_document(), ["Ein Hund"]),
+    "lines: diagram of a slide": ("a.pptx", DE, slides_with_diagram(), ["Ein Hund", "Ein Kasten"]),
+    "lines: chapter with another suffix": ("a.epub", DE, epub(name="Kapitel%20eins.xml"), ["Ein Hund"]),
+    "fixed: field after a point in Word": (
+        "a.docx",
+        DE,
+        word_document(run("Ich bin müde. ") + field("AUTHOR", "Tom") + run(" liest ein Buch.")),
+        ["Ich bin müde.", "{1} liest ein Buch."],
+    ),
+    "fixed: number of a slide": (
+        "a.pptx",
+        DE,
+        pptx(
+            content='<a:p><a:r><a:t>Auf Folie </a:t></a:r><a:fld type="slidenum"><a:t>3</a:t></a:fld><a:r><a:t> ist '
+            "Tom.</a:t></a:r></a:p>"
+        ),
+        ["Auf Folie {1} ist Tom."],
+    ),
+    "fixed: raised number on a slide": (
+        "a.pptx",
+        DE,
+        pptx(
+            content='<a:p><a:r><a:t>Tom liest ein Buch.</a:t></a:r><a:r><a:rPr baseline="30000"/><a:t>1</a:t></a:r>'
+            "<a:r><a:t> Er ist da.</a:t></a:r></a:p>"
+        ),
+        ["Tom liest ein Buch.", "Er ist da."],
+    ),
+    "fixed: sender in ODT": (
+        "a.odt",
+        DE,
+        odt(content="<text:p>Lieber <text:sender-firstname>Tom</text:sender-firstname>, komm bitte.</text:p>"),
+        ["Lieber {1}, komm bitte."],
+    ),
+    "fixed: field of a user in ODT": (
+        "a.odt",
+        DE,
+        odt(content='<text:p>Der Betrag <text:user-defined text:name="x">5</text:user-defined> ist da.</text:p>'),
+        ["Der Betrag {1} ist da."],
+    ),
+    "fixed: note of ODT after a point": (
+        "a.odt",
+        DE,
+        odt(
+            content="<text:p>Tom liest.<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>"
+            "Ein Buch</text:p></text:note-body></text:note> Er ist da.</text:p>"
+        ),
+        ["Tom liest.", "Er ist da.", "Ein Buch"],
+    ),
+    "fixed: Japanese ruby in EPUB": (
+        "a.epub",
+        ("ja", "en"),
+        chapter("<p><ruby><rb>犬</rb><rp>（</rp><rt>いぬ</rt><rp>）</rp></ruby>が走る。</p>"),
+        ["犬が走る。"],
+    ),
+    "fixed: star that refers to a note in EPUB": (
+        "a.epub",
+        DE,
+        chapter('<p>Tom liest ein Buch. <a epub:type="noteref" href="#n">*</a> Er ist da.</p>'),
+        ["Tom liest ein Buch.", "Er ist da."],
+    ),
+    "format: description of a picture in Word": (
+        "a.docx",
+        DE,
+        word_document(run("Ein Bild ") + DRAWING + run(" hier.")),
+        ["Ein Bild hier.", "Ein Hund im Park"],
+    ),
+    "format: title of a picture in ODT": (
+        "a.odt",
+        DE,
+        odt(
+            content="<text:p>Ein <draw:frame><draw:image/><svg:title xmlns:svg='s'>Hund</svg:title><svg:desc "
+            "xmlns:svg='s'>Ein Hund im Park</svg:desc></draw:frame> Bild.</text:p>"
+        ),
+        ["Ein Bild.", "Hund", "Ein Hund im Park"],
+    ),
+    "format: label in EPUB": (
+        "a.epub",
+        DE,
+        chapter('<p>Ein <svg aria-label="Bild von Tom"><path/></svg> Hund.</p>'),
+        ["Ein Hund.", "Bild von Tom"],
+    ),
+    "format: other language in EPUB": (
+        "a.epub",
+        DE,
+        chapter('<p>Er sagt <i xml:lang="fr">⟦bonjour Tom⟧</i>.</p>'),
+        ["Er sagt {1}."],
+    ),
+}
+"""A name, the languages, the content, and the first segments, of which those that belong to others come last."""
+
+
+@pytest.mark.parametrize("case", PACKAGES)
+def test_segments_of_packages(case: str) -> None:
+    name, languages, data, texts = PACKAGES[case]
+    document = open_document(data, name, languages)
+    found = [segment.text for segment in document.segments]
+    assert list(dict.fromkeys(text for text in found if text in texts)) == texts
+    changed = document.assemble(list(map(mark_start, document.segments)))
+    again = open_document(changed, name, languages).segments
+    assert sum(segment.text.count(START) for segment in again) == len(found)
+
+
+def test_labels_of_word_in_other_scripts() -> None:
+    """Word has a label for Latin, East Asian and right-to-left text each."""
+    from dragoman.documents.formats.language_labels import set_language
+
+    label = '<w:lang w:val="{}" w:eastAsia="{}" w:bidi="{}"/>'
+    for source, target, before, after in (
+        ("de", "ja", ("de-DE", "en-US", "ar-SA"), ("ja", "ja", "ar-SA")),
+        ("de", "ar", ("de-DE", "en-US", "he-IL"), ("ar", "en-US", "ar")),
+        ("ja", "de", ("en-US", "ja-JP", "ar-SA"), ("de", "ja-JP", "ar-SA")),
+        ("ar", "de", ("en-US", "ja-JP", "ar-EG"), ("de", "ja-JP", "ar-EG")),
+    ):
+        content = label.format(*before).encode()
+        assert set_language("word/styles.xml", content, (source, target)) == label.format(*after).encode()
+
+
+def tmx(*units: str) -> str:
+    return f'<tmx version="1.4"><header srclang="*all*"/><body>{"".join(units)}</body></tmx>'
+
+
+def unit(**texts: str) -> str:
+    variants = (f'<tuv xml:lang="{tag.replace("_", "-")}"><seg>{text}</seg></tuv>' for tag, text in texts.items())
+    return f"<tu>{''.join(variants)}</tu>"
+
+
+MEMORY = tmx(
+    unit(en="dog", es_ES="perro", zh_Hans_CN="狗", sr="пас", pt_BR="cachorro", de_CH="Hund", fr_CA="chien"),
+    unit(en="house", es_419="casa", zh_Hant_TW="房屋", sr_Latn="kuća", pt_PT="casa", de_DE="Haus", fr="maison"),
+    unit(en="street", es_419="calle", zh_Hant_HK="街", sr_Cyrl_RS="улица", pt="rua", de_DE="Straße", fr_CA="rue"),
+)
+
+PAIRS: dict[str, tuple[str, tuple[str, str], str, list[tuple[str, str]], str]] = {
+    "unit: notes and codes of TMX": (
+        "a.tmx",
+        DE,
+        tmx(
+            '<tu><note>Nicht übersetzen</note><prop type="x">y</prop><tuv xml:lang="de"><note>Achtung</note><seg>Klick '
+            '<bpt i="1">&lt;b&gt;</bpt>hier<ept i="1">&lt;/b&gt;</ept> und <hi type="x">dort</hi>.</seg></tuv><tuv '
+            'xml:lang="en"><seg>Click <bpt i="1">&lt;b&gt;</bpt>here<ept i="1">&lt;/b&gt;</ept> and <hi>there</hi>.'
+            "</seg></tuv></tu>"
+        ),
+        [("Klick hier und dort.", "Click here and there.")],
+        "",
+    ),
+    "unit: text inside of a code of TMX": (
+        "a.tmx",
+        DE,
+        tmx(
+            "<tu><tuv xml:lang='de'><seg>Tom<ph>&lt;fn&gt;<sub>Ein Mann</sub></ph> liest.</seg></tuv><tuv "
+            "xml:lang='en'><seg>Tom<ph>&lt;fn&gt;<sub>A man</sub></ph> reads.</seg></tuv></tu>"
+        ),
+        [("Tom liest.", "Tom reads.")],
+        "",
+    ),
+    "unit: Spanish of a continent": (
+        "a.tmx",
+        ("en", "es"),
+        MEMORY,
+        [("house", "casa"), ("street", "calle")],
+        "es stands for es-419",
+    ),
+    "unit: German of Switzerland": (
+        "a.tmx",
+        ("en", "de"),
+        MEMORY,
+        [("house", "Haus"), ("street", "Straße")],
+        "de stands for de-DE",
+    ),
+    "unit: one German was chosen": ("a.tmx", ("en", "de-CH"), MEMORY, [("dog", "Hund")], ""),
+    "unit: Chinese by country": ("a.tmx", ("en", "zh-TW"), MEMORY, [("house", "房屋")], ""),
+    "unit: Chinese by script": (
+        "a.tmx",
+        ("en", "zh-Hant"),
+        MEMORY,
+        [("house", "房屋")],
+        "zh-Hant stands for zh-Hant-TW",
+    ),
+    "unit: simplified Chinese": ("a.tmx", ("en", "zh-CN"), MEMORY, [("dog", "狗")], ""),
+    "unit: Serbian": (
+        "a.tmx",
+        ("en", "sr"),
+        MEMORY,
+        [("dog", "пас"), ("street", "улица")],
+        "sr stands for sr, sr-Cyrl-RS",
+    ),
+    "unit: Serbian in Latin letters": ("a.tmx", ("en", "sr-Latn"), MEMORY, [("house", "kuća")], ""),
+    "unit: Portuguese": ("a.tmx", ("en", "pt-PT"), MEMORY, [("house", "casa"), ("street", "rua")], ""),
+    "unit: French of two countries": (
+        "a.tmx",
+        ("en", "fr"),
+        MEMORY,
+        [("dog", "chien"), ("house", "maison"), ("street", "rue")],
+        "",
+    ),
+    "unit: pairs of a locked segment": (
+        "a.sdlxliff",
+        DE,
+        xliff(
+            '<trans-unit id="a"><source>Ein Hund. Ein Baum.</source><seg-source><mrk mtype="seg" mid="1">Ein Hund.'
+            '</mrk> <mrk mtype="seg" mid="2">Ein Baum.</mrk></seg-source><target><mrk mtype="seg" mid="1">A dog.</mrk>'
+            ' <mrk mtype="seg" mid="2">A tree</mrk></target><sdl:seg-defs><sdl:seg id="1" conf="ApprovedSignOff" '
+            'locked="true"/><sdl:seg id="2" conf="Draft"/></sdl:seg-defs></trans-unit>'
+        ),
+        [("Ein Hund.", "A dog.")],
+        "1 of 2 segments",
+    ),
+    "unit: Phrase's segments that nobody confirmed": (
+        "a.mxliff",
+        DE,
+        xliff(
+            '<trans-unit id="a" m:confirmed="1"><source>Hund</source><target>dog</target></trans-unit>'
+            '<trans-unit id="b" m:confirmed="0"><source>Katze</source><target>Katze cat</target></trans-unit>'
+        ),
+        [("Hund", "dog")],
+        "1 of 2 segments",
+    ),
+    "unit: memoQ's segments that nobody confirmed": (
+        "a.mqxliff",
+        DE,
+        xliff(
+            '<trans-unit id="a" mq:status="ManuallyConfirmed"><source>Hund</source><target>dog</target></trans-unit>'
+            '<trans-unit id="b" mq:status="MachineTranslated"><source>Katze</source><target>Katze cat</target>'
+            "</trans-unit>"
+        ),
+        [("Hund", "dog")],
+        "1 of 2 segments",
+    ),
+    "unit: reordered segments of XLIFF 2": (
+        "a.xlf",
+        DE,
+        xliff_2(
+            '<unit id="u"><segment id="1"><source>Ein Hund.</source><target order="3">A dog.</target></segment>'
+            '<ignorable><source> </source></ignorable><segment id="2" state="initial"><source>Ja.</source><target '
+            'order="1">Ja.</target></segment></unit>'
+        ),
+        [("Ein Hund.", "A dog.")],
+        "1 of 2 segments",
+    ),
+    "unit: six forms of Arabic": (
+        "ar.po",
+        ("en", "ar"),
+        po(
+            'msgid "%d dog"\nmsgid_plural "%d dogs"\nmsgstr[0] "لا كلاب"\nmsgstr[1] "كلب واحد"\nmsgstr[2] "كلبان"\n'
+            'msgstr[3] "%d كلاب"\nmsgstr[4] "%d كلبًا"\nmsgstr[5] "%d كلب"\n',
+            "Language: ar\\nPlural-Forms: nplurals=6; plural=n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? "
+            "3 : n%100>=11 ? 4 : 5;\\n",
+        ),
+        [
+            ("%d dogs", "لا كلاب"),
+            ("%d dog", "كلب واحد"),
+            ("%d dogs", "كلبان"),
+            ("%d dogs", "%d كلاب"),
+            ("%d dogs", "%d كلبًا"),
+            ("%d dogs", "%d كلب"),
+        ],
+        "",
+    ),
+    "unit: gender in contexts of a corpus": (
+        "pl.po",
+        ("en", "pl"),
+        po(
+            'msgctxt "male"\nmsgid "tired"\nmsgstr "zmęczony"\n\nmsgctxt "female"\nmsgid "tired"\nmsgstr "zmęczona"\n',
+            "Language: pl\\n",
+        ),
+        [("tired", "zmęczony"), ("tired", "zmęczona")],
+        "",
+    ),
+    "lines: PO without blank lines as a corpus": (
+        "en.po",
+        DE,
+        po('msgid "Hund"\nmsgstr "dog"\nmsgid "Haus"\nmsgstr "house"\n#~ msgid "x"\n#~ msgstr "y"\n'),
+        [("Hund", "dog"), ("Haus", "house")],
+        "",
+    ),
+}
+"""A name, the languages, the content, the pairs, and what the warning says."""
+
+
+@pytest.mark.parametrize("case", PAIRS)
+def test_pairs_of_translation_files(case: str, tmp_path: Path) -> None:
+    name, (source, target), content, pairs, warning = PAIRS[case]
+    path = tmp_path / name
+    path.write_text(content, "utf-8")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = list(read_corpus(str(path), source_language=source, target_language=target))
+    assert [(pair.source, pair.target) for pair in found] == pairs
+    if warning:
+        assert re.search(warning, " ".join(str(each.message) for each in caught))
+
+
+XML = '<?xml version="1.0" encoding="utf-8"?>\n'
+RIGHTS = "<!-- Rights of Acme -> see the page;\n all > 1 -->\n"
+REFUSED_PAIRS: dict[str, tuple[str, str, str, str]] = {
+    "input: Android with a comment": (
+        "txt",
+        f'{XML}{RIGHTS}<resources>\n<string name="a">%s</string>\n</resources>\n',
+        "Android",
+        "a2po",
+    ),
+    "input: Apple's plurals": (
+        "stringsdict",
+        f"{XML}<plist><dict><key>a</key><string>%s</string></dict></plist>\n",
+        "XML",
+        "copy",
+    ),
+    "input: resources of .NET": ("resx", f'{XML}<root><data name="a"><value>%s</value></data></root>\n', "XML", ""),
+    "input: Qt": (
+        "ts",
+        f"{XML}<!DOCTYPE TS>\n<TS><context><message><source>%s</source></message></context></TS>\n",
+        "Qt",
+        "lconvert",
+    ),
+    "input: compiled Qt": ("qm", "\x3c\xb8\x64\x18\xca\xef\x9c\x95 %s\n", "Qt", "lconvert"),
+    "input: Fluent": ("txt", "# Menu\nmenu-open = %s\nmenu-close = %s 2\nmenu-exit = %s 3\n", "key", "PO"),
+    "input: PHP": ("txt", "<?php\nreturn [\n  'open' => '%s',\n  'close' => '%s 2',\n];\n", "key|PHP", ""),
+    "input: TOML": ("txt", '[menu]\nopen = "%s"\nclose = "%s 2"\n', "key", "PO"),
+    "input: subtitles of MicroDVD": ("txt", "{0}{25}%s\n{30}{75}%s|2\n{80}{99}%s 3\n", "subtitles", "copy"),
+    "input: lyrics with times": ("txt", "[00:12.00]%s\n[00:15.30]%s 2\n[00:17.20]%s 3\n", "subtitles", "copy"),
+    "input: subtitles of YouTube": (
+        "sbv",
+        "0:00:01.000,0:00:02.000\n%s\n\n0:00:03.000,0:00:04.000\n%s\n",
+        "subtitles",
+        "copy",
+    ),
+    "input: objects of JSON": ("txt", '{"text": "%s"}\n{"text": "%s 2"}\n', "JSON|key", ""),
+    "input: trees of CoNLL": (
+        "txt",
+        "1\t%s\tx\tNOUN\t_\n2\t.\t.\tPUNCT\t_\n\n1\t%s\tx\tNOUN\t_\n",
+        "columns|table",
+        "",
+    ),
+    "input: LaTeX": ("tex", "\\documentclass{article}\n\\begin{document}\n%s\n\\end{document}\n", "LaTeX", "copy"),
+    "input: settings of a server": ("yaml", "en:\n  open: %s\n", "YAML", "yaml2po"),
+    "input: gzip with another name": ("txt", "GZIP", "gzip file", r"\.gz"),
+    "input: random bytes": ("txt", "BINARY", "control|not valid|not text", ""),
+}
+"""The suffix, the content of both files with a text at each %s, and what the message contains."""
+
+
+@pytest.mark.parametrize("case", REFUSED_PAIRS)
+def test_pairs_of_files_that_are_not_text(case: str, tmp_path: Path) -> None:
+    suffix, content, problem, remedy = REFUSED_PAIRS[case]
+    for language, text in (("de", "Ein Hund."), ("en", "A dog.")):
+        data = content.replace("%s", text).encode("latin-1" if suffix == "qm" else "utf-8")
+        data = {"GZIP": gzip.compress(text.encode()), "BINARY": bytes(range(256)) * 4}.get(content, data)
+        (tmp_path / f"{language}.{suffix}").write_bytes(data)
+    files = FilePair(source=f"{tmp_path}/de.{suffix}", target=f"{tmp_path}/en.{suffix}")
+    with pytest.raises(UserError) as caught:
+        list(read_corpus(files, source_language="de", target_language="en"))
+    assert re.search(problem, str(caught.value))
+    assert re.search(remedy, str(caught.value))
+
+
+PO = 'msgid ""\nmsgstr "Language: en\\n"\n\nmsgid "Hund"\nmsgstr "dog"\n'
+REFUSED_DOCUMENTS: dict[str, tuple[str, bytes, str]] = {
+    "input: PO with another name": ("a.txt", PO.encode(), r"rename it to \.po"),
+    "input: XLIFF with another name": ("a.txt", xliff("").encode(), r"rename it to \.xlf"),
+    "input: subtitles with another name": ("a.txt", srt("Ein Hund.").encode(), r"rename it to \.srt"),
+    "input: page with another name": (
+        "a.txt",
+        b"<!DOCTYPE html>\n<html><p>Ein Hund</p></html>",
+        r"rename it to \.html",
+    ),
+    "input: RTF with another name": ("a.txt", rb"{\rtf1\ansi Ein Hund}", r"save it as \.docx"),
+    "input: Android with another name": (
+        "a.txt",
+        f'{XML}<resources><string name="a">x</string></resources>'.encode(),
+        "a2po",
+    ),
+    "input: TMX as XLIFF": ("a.xlf", tmx(unit(de="Hund")).encode(), r"contains no <xliff>|rename it to \.tmx"),
+    "input: document with another name": ("a.html", docx(), "ZIP archive"),
+    "input: ODT as DOCX": ("a.docx", odt(), "is not a Word document"),
+    "input: subtitles of Aegisub": ("a.ass", b"[Script Info]\n", r"save (it|them) as \.srt"),
+    "input: TTML": ("a.ttml", b"<tt/>", r"save (it|them) as \.srt"),
+    "input: XHTML": ("a.xhtml", b"<html/>", r"rename it to \.html"),
+    "input: slides of LibreOffice": ("a.odp", odt(), r"save it as \.pptx"),
+    "input: flat ODT": ("a.fodt", b"<office:document/>", r"save it as \.odt"),
+    "input: Word with macros": ("a.docm", docx(), r"save it as \.docx"),
+    "input: test set": ("a.sgm", b"<srcset><seg>x</seg></srcset>", "<seg>|text of"),
+    "input: term base": ("a.tbx", b"<martif/>", r"\.csv|table"),
+    "input: Qt compiled": ("a.qm", b"\x3c\xb8\x64\x18", r"translate the \.ts|lconvert"),
+    "input: LaTeX": ("a.tex", b"\\documentclass{a}", "po4a|pandoc"),
+    "input: reStructuredText": ("a.rst", b"Hund\n====\n", "po4a|pandoc|sphinx"),
+    "input: Fluent": ("a.ftl", b"a = Hund", "moz2po|fluent2po|convert"),
+    "input: plurals of Apple": ("a.stringsdict", b"<plist/>", r"\.xliff|\.xcloc|Xcode"),
+    "input: gzip": ("a.txt.gz", gzip.compress(b"Ein Hund"), "decompress|gunzip"),
+}
+"""A name, the content, and what the message contains."""
+
+
+@pytest.mark.parametrize("case", REFUSED_DOCUMENTS)
+def test_documents_that_are_something_else(case: str) -> None:
+    name, data, message = REFUSED_DOCUMENTS[case]
+    with pytest.raises(UserError, match=message) as caught:
+        open_document(data, name, DE)
+    assert "did you mean" not in str(caught.value)
+
+
+SENTENCES: list[tuple[str, str]] = [
+    ("ar", "هذا كلب؟ ¦نعم. ¦إنه يجري!"),
+    ("ar", "وصل د. أحمد أمس. ¦ثم جلس."),
+    ("he", "זה כלב. ¦הוא רץ! ¦״שלום.״"),
+    ("he", "פרופ' כהן בא. ¦הוא ישב."),
+    ("th", "สุนัขวิ่งในสวน แมวนอนอยู่ ฯลฯ ที่บ้าน"),
+    ("th", "เขาเกิด พ.ศ. 2540 ที่กรุงเทพฯ"),
+    ("bo", "ཁྱི་རྒྱུགས། ¦བྱི་ལ་ཉལ།"),
+    ("bo", "ཁྱི་རྒྱུགས་སོ།། །།¦བྱི་ལ་ཉལ།"),
+    ("km", "តើនេះជាឆ្កែមែនទេ? ¦បាទ! ¦វារត់។"),
+    ("am", "ውሻው ይሮጣል። ¦ድመቷ ትተኛለች፧ ¦አዎ።"),
+    ("am", "ውሻው ይሮጣል፡፡ ¦ድመቷ ትተኛለች፡፡"),
+    ("my", "ခွေးပြေးတယ်။ ¦ကြောင်အိပ်တယ်။"),
+    ("hy", "Շունը վազում է։ ¦Ո՞ւր է կատուն։ ¦Քնած է։"),
+    ("hy", "Շունը վազում է: ¦Կատուն քնած է:"),
+    ("ka", "ძაღლი დარბის. ¦კატა ზის. ¦რატომ?"),
+    ("ka", "ეს არის NATO და ძაღლი. ¦კატა ზის."),
+    ("el", "Πού είναι ο σκύλος; ¦Τρέχει. ¦Γιατί;"),
+    ("el", "Ο κ. Παππάς ήρθε. ¦Κάθισε."),
+    ("hi", "कुत्ता दौड़ता है। ¦क्या? ¦हाँ॥ ¦ठीक है।"),
+    ("bn", "ডা. রহমান এলেন। ¦তিনি বসলেন।"),
+    ("ta", "திரு. ராமன் வந்தார். ¦அவர் அமர்ந்தார்."),
+    ("ko", "2024. 5. 3.에 만났다. ¦비가 왔다."),
+    ("ko", '그는 갔다. ¦"왜?" ¦나는 울었다.'),
+    ("ja", "「行くの？」¦「行くよ。」¦二人は笑った。"),
+    ("ja", "えっ！？¦本当…？¦うそ｡¦そうか。"),
+    ("zh", "他走了……她哭了！！¦“真的吗？”"),
+    ("zh", "他说：“你好！”¦她笑了；他也笑了。"),
+    ("ru", "А. С. Пушкин родился в 1799 г. в Москве. ¦Он жил на ул. Ленина."),
+    ("ru", "Он купил хлеб, молоко и т. д. ¦Потом он ушёл."),
+    ("ru", "Что?.. ¦Не знаю?! ¦Да!"),
+    ("uk", "Він живе на вул. Шевченка. ¦Там тихо."),
+    ("bg", "През 2020 г. Иван дойде. ¦Той седна."),
+    ("de", "Er kauft Brot, Milch usw. ¦Dann geht er."),
+    ("de", "J. S. Bach lebte in Leipzig. ¦Er komponierte viel."),
+    ("de", "Das kostet 1,5 Mio. Euro. ¦Die IP ist 192.168.0.1. ¦Gut."),
+    ("de", "Super! ¦😀 Danke! ¦Na ja … gut. ¦Vielleicht morgen."),
+    ("de", "Er sagte: „Ich komme.“ ¦Dann ging er. ¦»Warum?« ¦›Darum.‹"),
+    ("de", "Er sagte: „Ich komme.“ und ging. ¦Siehe README.md. ¦Danach kommt Node.js."),
+    ("en", "We met at 5 p.m. yesterday. ¦He works for Acme Inc. in the U.S. today."),
+    ("en", "He has dogs, cats, etc. ¦Then he left."),
+    ("en", "Wait... ¦What?! ¦“Yes.” ¦(Maybe.) ¦Fine."),
+    ("fr", "Tu viens ? ¦Oui ! ¦« Bonjour. » ¦Il part."),
+    ("fr", "« Bonjour ! » dit-il. ¦M. Dupont arrive."),
+    ("es", "¿Qué? ¦¡No! ¦El Sr. García y la Dra. Ruiz llegaron. ¦Sí."),
+    ("pl", "Kupił chleb, mleko itd. ¦Potem wyszedł. ¦Mieszka przy ul. Długiej."),
+    ("cs", "Přišel např. Karel. ¦Bylo 3. května. ¦Pršelo."),
+    ("tr", "Ekmek, süt vb. aldı. ¦2. Dünya Savaşı bitti."),
+    ("nl", "Dhr. Jansen en mevr. De Vries komen. ¦Dat is bijv. Anna."),
+    ("vi", "TP. Hồ Chí Minh rất lớn. ¦Tôi thích nó."),
+    ("hu", "Dr. Kovács jött. ¦Május 3. volt."),
+    ("sv", "Hon köpte bl.a. Annas bok. ¦Den är bra."),
+    ("ur", "کتا دوڑتا ہے۔ ¦کیا؟ ¦ہاں۔"),
+    ("fa", "سگ می‌دود. ¦کجا؟ ¦«خانه.» ¦باشه!"),
+    ("lo", "ໝາແລ່ນຢູ່ສວນ ແມວນອນ."),
+    ("mn", "Нохой гүйж байна. ¦Муур унтаж байна."),
+    ("ar", "قال: «نعم.» ¦ثم ذهب."),
+    ("he", 'הוא אמר: "כן." ¦אחר כך הלך.'),
+    ("hi", 'उसने कहा, "हाँ।" ¦फिर वह गया।'),
+    ("ne", "कुकुर दौड्छ । ¦बिरालो सुत्छ ।"),
+    ("ja", "彼は2024年5月3日に来た。¦雨だった（大雨）。¦え、本当？！"),
+    ("zh", "价格是3.5元。¦他说“好。”¦走吧！"),
+    ("zh-TW", "「你好！」¦「再見。」"),
+    ("ko", '"안녕하세요." ¦그는 웃었다. ¦3.5km를 달렸다.'),
+    ("ru", "Он сказал: «Да.» ¦Потом ушёл. ¦Это стоит 5 тыс. руб. в месяц."),
+    ("ru", "См. рис. 3 и табл. 4. ¦Там всё."),
+    ("uk", "Це коштує 5 грн. на день. ¦Дорого!"),
+    ("el", "Ζει στην οδό Ερμού αρ. 5. ¦Είναι καλά."),
+    ("el", "Τι κάνεις; ¦Καλά· εσύ;"),
+    ("hy", "Նա ասաց. «Այո»։ ¦Հետո գնաց։"),
+    ("ka", "მან თქვა: „დიახ.“ ¦მერე წავიდა."),
+    ("am", "«አዎ።» ¦ሄደ።"),
+    ("km", "គាត់ថា «បាទ។» ¦គាត់ទៅ។"),
+    ("my", 'သူပြောတယ်။ ¦"ဟုတ်ကဲ့။"'),
+    ("bo", "ང་ཡིན། ¦ཁྱེད་རང་སུ་ཡིན༎"),
+    ("th", "นายสมชาย (อายุ 30 ปี) เดินทาง"),
+    ("lo", "ດຣ. ສົມໃຈ ມາແລ້ວ"),
+    ("de", "Das ist § 5 Abs. 2 Nr. 3 BGB. ¦Er gilt."),
+    ("de", "Am 1.1.2024 um 10.30 Uhr kam er. ¦Gut!"),
+    ("de", "Dr. med. Anna Meier, geb. Schulz, kommt. ¦Sie ist da."),
+    ("de", "Er fragte: „Warum?“, und ging. ¦„Darum!“, rief sie."),
+    ("de", "Das kostet 5,- Euro. ¦Wirklich?"),
+    ("en", "It is 3 p.m. ¦Dr. Smith is here."),
+    ("en", "He left (at last). ¦She stayed."),
+    ("en", "I like U.S. history. ¦It is long."),
+    ("en", "“Really?” she asked. ¦“Yes.”"),
+    ("en", "Visit example.com. ¦It is free."),
+    ("en", "No. 5 is alive. ¦See Fig. 3."),
+    ("fr", "L'art. 5 s'applique, p. ex. ici. ¦Bien."),
+    ("es", "Vive en la Av. Sol n.º 5. ¦¿Dónde?"),
+    ("es", "EE. UU. es grande. ¦Sí."),
+    ("it", "Il Sig. Rossi e la Dott.ssa Bianchi arrivano. ¦Ciao!"),
+    ("pl", "Dr n. med. Jan Kowalski przyszedł. ¦To było w 2020 r. w Polsce."),
+    ("sl", "Npr. Ana je prišla. ¦Bilo je 3. maja."),
+    ("hr", "Dr. sc. Ivan Horvat je došao. ¦Npr. jučer."),
+    ("hu", "Kb. 5 km-re lakik. ¦Jó."),
+    ("fi", "Esim. koira juoksee. ¦Klo 10.30 hän tuli."),
+    ("sv", "T.ex. Anna kom kl. 10. ¦Bra!"),
+    ("da", "F.eks. Anna kom. ¦Det er bl.a. godt."),
+    ("nl", "Hij woont o.a. in Gent. ¦Zie p. 5."),
+    ("tr", "Dr. Ayşe Yılmaz geldi. ¦Saat 10.30'da gitti."),
+    ("vi", "Ông ấy nói: “Vâng.” ¦Rồi đi."),
+    ("id", "Jl. Sudirman No. 5 jauh. ¦Ya."),
+    ("ro", "Str. Lungă nr. 5 e aici. ¦Da!"),
+]
+"""Texts in which ¦ is before each sentence but the first."""
+
+
+@pytest.mark.parametrize(("language", "text"), SENTENCES)
+def test_sentences_in_many_scripts(language: str, text: str) -> None:
+    plain = text.replace(START, "")
+    spans = split_sentences(plain, language)
+    found = plain
+    for start, _ in reversed(spans[1:]):
+        found = f"{found[:start]}{START}{found[start:]}"
+    assert found == text
