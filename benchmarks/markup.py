@@ -22,13 +22,13 @@ from html.parser import HTMLParser
 from itertools import islice, pairwise, product
 from pathlib import Path
 
-from dragoman.bundle import Bundle, find_bundle
+from dragoman.bundle import AttentionRows, Bundle, find_bundle
 from dragoman.corpus.corpus import read_corpus
 from dragoman.documents.html_text import HtmlText
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import EngineRequest, open_engine
-from dragoman.explanation.alignment import AttentionRows, align, stored_rows
+from dragoman.explanation.alignment import align
 from dragoman.lexicon.dictionary import learn_dictionary
 from dragoman.translator import Translator
 
@@ -145,7 +145,7 @@ def main() -> None:
 
     plain = [unescape(TAG.sub("", result)) for result in assemble(translated)]
     expected = [dict(expected_words(*each, dictionary)) for each in zip(html, plain, strict=True)]
-    print(f"{engine.name}: {len(html)} sentences, {len(segments)} segments; the bundle uses {stored_rows(bundle)}")
+    print(f"{engine.name}: {len(html)} sentences, {len(segments)} segments; the bundle uses {bundle.attention_rows()}")
     for layer, shifted in product(range(bundle.recipe.model.decoder_layers), (False, True)):
         rows = AttentionRows(layer, shifted)
         links = align(bundle, [each.text for each in segments], [each.text for each in translated], rows)

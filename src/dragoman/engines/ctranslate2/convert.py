@@ -67,12 +67,12 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
     """
     origin = _origin(path)
     _require_origin(bundle, path, origin)
-    if _is_intact(place := _place(path, compute_type), origin):
-        return place
+    if _is_intact(beside := _place(path, compute_type), origin):
+        return beside
     cached = _cached_place(origin, compute_type)
     if _is_intact(cached, origin):
         return cached
-    place = next(filter(_is_writable, (place, cached)), None)
+    place = next(filter(_is_writable, (beside, cached)), None)
     if place is None:
         raise UserError(f"{path}: neither the bundle's directory nor the cache directory is writable")
     try:
