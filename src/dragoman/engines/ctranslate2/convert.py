@@ -67,12 +67,12 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
     """
     origin = _origin(path)
     _require_origin(bundle, path, origin)
-    if _is_intact(beside := _place(path, compute_type), origin):
-        return beside
+    if _is_intact(inside := _place(path, compute_type), origin):
+        return inside
     cached = _cached_place(origin, compute_type)
     if _is_intact(cached, origin):
         return cached
-    place = next(filter(_is_writable, (beside, cached)), None)
+    place = next(filter(_is_writable, (inside, cached)), None)
     if place is None:
         raise UserError(f"{path}: neither the bundle's directory nor the cache directory is writable")
     try:
