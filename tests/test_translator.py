@@ -6,6 +6,8 @@ import copy
 import pickle
 import random
 import shutil
+import subprocess
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -412,3 +414,26 @@ def test_translators_cannot_be_copied_to_other_processes(
     for each in (translator, TextTranslator(translator)):
         with pytest.raises(TypeError, match=r"call dragoman\.load in each process"):
             make_copy(each)
+
+
+def test_ctranslate2_translates_without_torch(finished_run: Path) -> None:
+    """What is loaded later is as before: the threads of torch, and attention."""
+    pytest.importorskip("ctranslate2")
+    options = 'device="cpu", engine="ctranslate2", beam_size=1'  # a greedy search always ends
+    expected = dragoman.load(finished_run, device="cpu", engine="ctranslate2", beam_size=1)("Ein Hund läuft.").text
+    program = f"""
+import sys, dragoman
+translator = dragoman.load({str(finished_run)!r}, {options})
+print(translator("Ein Hund läuft.").text)
+assert dragoman.TextTranslator(translator)("Ein Hund läuft.")
+assert "torch" not in sys.modules
+import torch
+print(torch.get_num_threads())
+assert translator.explain("Ein Hund läuft.").translation.text == translator("Ein Hund läuft.").text
+"""
+    fresh = "import torch; print(torch.get_num_threads())"
+    outputs = [
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, encoding="utf-8").stdout
+        for code in (program, fresh)
+    ]
+    assert outputs[0] == f"{expected}\n{outputs[1]}"

@@ -246,6 +246,8 @@ class TextTranslator:
         return self.translator.text_search.translate([part.text for part in parts])
 
     def _find_links(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[Link, ...]]:
+        if not sources:
+            return []
         from dragoman.explanation.alignment import align
 
         return align(self.translator.bundle_on_device, sources, targets)

@@ -67,15 +67,14 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
     """
     origin = _origin(path)
     _require_origin(bundle, path, origin)
-    if _is_intact(place := _place(path, compute_type), origin):
-        return place
+    if _is_intact(inside := _place(path, compute_type), origin):
+        return inside
     cached = _cached_place(origin, compute_type)
     if _is_intact(cached, origin):
         return cached
-    writable = next(filter(_is_writable, (place, cached)), None)
-    if writable is None:
+    place = next(filter(_is_writable, (inside, cached)), None)
+    if place is None:
         raise UserError(f"{path}: neither the bundle's directory nor the cache directory is writable")
-    place = writable
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with wait_for_lock(_lock_file(place), "converts the same bundle", warnings.warn):

@@ -105,17 +105,20 @@ class CTranslate2Engine:
         self._languages = set(request.bundle.target.all_language_ids)
         self._workers = Workers(converted, request.weight_type, request.threads or process_threads())
 
-    @property
+    @cached_property
     def model(self) -> Transformer:
         """The bundle's model, see `Engine.model`."""
-        return self._torch.model
+        from dragoman.kernels import accelerated
+
+        return accelerated(self.request.bundle.model)
 
     @cached_property
     def _torch(self) -> StepEngine:
         """The engine for what CTranslate2 cannot do; torch is only loaded for it."""
         from dragoman.engines.torch_engine import open_engine as open_torch_engine
 
-        return open_torch_engine(replace(self.request, path=None, compute_type="float32"))
+        bundle = replace(self.request.bundle, weights=self.model)
+        return open_torch_engine(replace(self.request, bundle=bundle, path=None, compute_type="float32"))
 
     def translate(
         self,
