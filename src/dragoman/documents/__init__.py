@@ -5,6 +5,6 @@ for the model, and `translate` translates the parts and joins them. With marks i
 `passage`: `marks` says where they are in its translation.
 
 - `segment`: what documents and translators exchange
-- `copied_spans`, `quantities`, `accelerators`: what must not be lost; `terms`: glossaries
+- `copied_spans`, `accelerators`: what must not be lost; `terms`: glossaries
 - `html_text`: HTML as a text; the package `formats`: files
 """

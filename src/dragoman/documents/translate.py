@@ -17,7 +17,6 @@ from dragoman.documents.accelerators import attach_accelerator
 from dragoman.documents.copied_spans import check_spans, misplaced_tags, restore_spans
 from dragoman.documents.division import divide, join_links, join_parts, with_invisible
 from dragoman.documents.plain_text import PlainText, find_in_memory, find_spans_of_lines, find_text_spans
-from dragoman.documents.quantities import check_quantities
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.sentences import WholeLines, has_words
 from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
@@ -30,6 +29,7 @@ from dragoman.text.link import Link
 from dragoman.text.masked_text import mask_texts, masking_of
 from dragoman.text.match import EXACT_MATCH
 from dragoman.text.normalization import remove_invisible
+from dragoman.text.quantities import check_quantities
 from dragoman.text.term_matcher import TermMatcher
 from dragoman.text.translation import Translation
 from dragoman.text.word_forms import form_finder
