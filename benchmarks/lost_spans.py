@@ -19,8 +19,8 @@ import regex
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Pair
 from dragoman.documents.copied_spans import check_spans
-from dragoman.documents.quantities import check_quantities
 from dragoman.languages.number_words import number_words
+from dragoman.text.quantities import check_quantities
 
 _DIGITS = regex.compile(r"\d+")
 _WORDS = regex.compile(r"\w+")

@@ -78,6 +78,9 @@ def test_spans_that_differ_between_the_sides_stay_text() -> None:
     pairs = [
         ("Siehe https://a.de und %s.", "See https://a.en and %s.", 1),
         ("%s %s", "%s", 0),
+        ("@tom liest. #buch :smile:", "@tom reads. #book :smile:", 2),
+        (r"Er sagt \"ja\".\nEnde", r"He says \"yes\".\nEnd", 3),
+        (r"%1 von %10 in C:\neu\x", r"%1 of %10 in C:\neu\x", 3),
         ("\ud800 {a}", "{a} \udfff", 1),
         ("Im Jahr 1.500", "In the year 1,500", 0),
         ("12 Hunde, 12 Katzen", "12 dogs and cats", 0),

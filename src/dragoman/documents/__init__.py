@@ -5,6 +5,6 @@ in the middle of sentences, and divides what is too long for the model; `transla
 With marks inside, as in a file, a text is a `passage`: `marks` says where they are in its translation.
 
 - `segment`: what documents and translators exchange
-- `copied_spans`, `quantities`: what must not be lost; `terms`: glossaries
+- `copied_spans`: what must not be lost; `terms`: glossaries
 - `html_text`: HTML as a text; the package `formats`: files
 """

@@ -11,17 +11,17 @@ import regex
 
 from dragoman.corpus.pair import Languages
 from dragoman.documents.marks import Mark, place_marks
-from dragoman.documents.quantities import (
+from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.sentences import has_words
+from dragoman.text.link import Link
+from dragoman.text.placeholders import Span, SpanKind, find_spans
+from dragoman.text.quantities import (
     check_quantities,
     count_number,
     find_spans_with_quantities,
     is_kept,
     may_be_spelled,
 )
-from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import has_words
-from dragoman.text.link import Link
-from dragoman.text.placeholders import Span, SpanKind, find_spans
 from dragoman.text.translation import Translation
 
 Translate = Callable[[Sequence[Segment]], Sequence[Translation]]

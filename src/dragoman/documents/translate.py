@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from dragoman.doctor.input import MUCH_LONGER, OTHER_LANGUAGE, SourceLanguage, TrainingText
 from dragoman.doctor.output.text_checks import EMPTY, check_sentence
 from dragoman.documents.copied_spans import attach_accelerator, check_spans, misplaced_tags, restore_spans
-from dragoman.documents.quantities import check_quantities
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment, with_glossary
 from dragoman.documents.sentences import (
     PlainText,
@@ -33,6 +32,7 @@ from dragoman.system.resumable import grouped
 from dragoman.text.link import Link
 from dragoman.text.match import EXACT_MATCH
 from dragoman.text.normalization import remove_invisible
+from dragoman.text.quantities import check_quantities
 from dragoman.text.term_matcher import TermMatcher, missing_terms
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator, pair_with_prefixes

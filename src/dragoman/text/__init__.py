@@ -4,7 +4,7 @@ The way of a sentence: `normalization`, then `masking` of what `placeholders` an
 
 - Tokenizers: `tokenizer` (what all of them do), `registry` (the table), `vocabulary`; `subword`, `subword_training` and
   `bpe_dropout`; `words` with `detokenizer`; `sentencepiece` and `multilingual`, which are imported
-- Copied spans: `masking`, `tag_spaces`, `known_characters`
+- Copied spans: `masking`, `tag_spaces`, `known_characters`; what a translation must keep: `quantities`
 - Terms: `glossary`, `term_matcher`, `term_marks`, `lemmas`, `word_forms`
 - Changes to training text: `augmentation`, `sentence_changes` (the same for ids), `noise`, `usual_case`
 - Results and data: `translation`, `match`, `link`, `id_store`

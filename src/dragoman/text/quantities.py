@@ -16,7 +16,6 @@ from functools import cached_property
 
 import regex
 
-from dragoman.corpus.pair import Languages
 from dragoman.languages.number_words import NumberWords, number_words
 from dragoman.languages.scripts import WITHOUT_SPACES
 from dragoman.text.placeholders import LETTER, SEPARATOR, Span, find_spans, match_between
@@ -91,7 +90,7 @@ def may_be_spelled(number: str) -> bool:
     return all(map(_is_small, _groups(number)))
 
 
-def check_quantities(source: str, translation: str, languages: Languages) -> Iterator[str]:
+def check_quantities(source: str, translation: str, languages: tuple[str, str]) -> Iterator[str]:
     """The quantities that a translation lacks, changes or adds: "missing: 15", "missing: 5 mg", "invented: 27"."""
     ours = _Quantities(source, number_words(languages[0]))
     theirs = _Quantities(translation, number_words(languages[1]))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.documents.quantities import check_quantities
 from dragoman.languages.function_words import LANGUAGES_WITH_FUNCTION_WORDS
 from dragoman.languages.number_words import LANGUAGES_WITH_NUMBER_WORDS, number_words
+from dragoman.text.quantities import check_quantities
 
 
 def lost(source: str, translation: str, languages: str = "de-en") -> list[str]:
