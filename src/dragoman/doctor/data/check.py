@@ -153,11 +153,12 @@ def _flag_pairs(
     explained |= wrong_script | wrong_language | misaligned
     misaligned |= flag_exchanged(reader, lengths, scores, explained)
     explained |= misaligned
-    cut_off = flag_cut_off(statistics, lengths, scores, explained)
+    ratio = flag_length_ratios(statistics) & ~explained
+    cut_off = flag_cut_off(statistics, lengths, scores, explained | ratio)
     return statistics.flags | {
         "copied-source": copied,
         "duplicates": flag_duplicates(statistics, earlier),
-        "length-ratio": flag_length_ratios(statistics) & ~explained & ~cut_off,
+        "length-ratio": ratio,
         "cut-off": cut_off,
         "repeated-side": repeated,
         "second-language": scores.second_language & ~explained & ~misaligned,

@@ -27,7 +27,7 @@ from dragoman.system.version import __version__
 
 EMPTY = "empty-side"
 DUPLICATE = "duplicates"
-FORMAT = 9  # increase it if a change finds other problems in the same text, or stores other facts
+FORMAT = 10  # increase it if a change finds other problems in the same text, or stores other facts
 REMEDY = "correct the text, or train on all of it with data.clean = false (--keep-all of init and train)"
 MIN_KEPT = 0.5  # of the pairs that do not only repeat others; if fewer are left, the text as a whole is wrong
 
