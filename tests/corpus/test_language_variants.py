@@ -76,8 +76,9 @@ def write_tsv(directory: Path, units: Sequence[Unit]) -> CorpusFile:
 
 def write_xlsx(directory: Path, units: Sequence[Unit]) -> CorpusFile:
     book = Workbook()
+    sheet = book.create_sheet(index=0)
     for row in _rows(units):
-        book.active.append(row)
+        sheet.append(row)
     book.save(directory / "t.xlsx")
     return CorpusFile(file=f"{directory}/t.xlsx", header=True)
 

@@ -18,7 +18,7 @@ from dragoman.documents.terms import (
     most_probable,
 )
 from dragoman.evaluation.teacher_forcing import score_references
-from dragoman.text.glossary import FoundTerm, Term
+from dragoman.text.glossary import FoundTerm, Glossary, Term
 from dragoman.text.lemmas import lemmatizer
 from dragoman.text.term_matcher import TermMatcher
 from dragoman.text.translation import Translation
@@ -170,6 +170,8 @@ def test_another_article_must_be_clearly_better(gain: float, expected: str) -> N
         ("the data base ", "data base system", "X", " system works", "the data base system works"),
         ("the data ", "data base system", "X", " base system works", "the data base system works"),
         ("the ", "hound hound hound", "dog", " hound hound.", "the hound hound hound."),
+        ("a young ", "little young girl", "girl", " runs", "a little young girl runs"),
+        ("a matter of ", "point of view", "view", ".", "a matter of point of view."),
     ],
 )
 def test_words_around_the_place_that_are_a_part_of_the_term_are_replaced_too(
@@ -240,3 +242,46 @@ def test_a_search_does_not_end_early_or_continue_the_term(form: str, rest: str, 
     place = place_of("The ", form, "dog", " runs, and the woman sleeps.")
     glued = form == "狗" and rest.startswith("s ")  # a script without spaces between words
     assert place.accepts(f"The {form}{rest.format(form=form)}") == (accepted or glued)
+
+
+@pytest.mark.parametrize("form", ["rescue dog", "brown rescue dog", "dog"])
+@pytest.mark.parametrize(
+    ("rest", "kept", "accepted"),
+    [
+        (" runs through the open water with a man.", "", True),
+        (" runs with a dog in the water.", "", False),
+        (" runs with two dogs in the water.", "", False),
+        (" runs with a dog in the water.", " and a dog", True),
+    ],
+)
+def test_a_search_does_not_bring_back_the_last_word_of_a_term(form: str, rest: str, kept: str, accepted: bool) -> None:
+    place = place_of("The ", form, "animal", f" runs through the water{kept}.")
+    assert place.accepts(f"The {form}{rest}") == (accepted or form == "dog")
+
+
+@pytest.mark.parametrize(
+    ("translation", "at", "term", "places"),
+    [
+        ("A man on a chair in front of a crowd.", 11, "large crowd", ["A man on a chair in front of a large crowd."]),
+        (
+            "A dog and two dogs run.",
+            0,
+            "rescue dog",
+            ["A rescue dog and two dogs run.", "A dog and two rescue dog run."],
+        ),
+        ("A rescue dog and a man.", 19, "rescue dog", []),  # has the term
+        ("A dog and a man.", 12, "hound", []),  # one word
+        ("A dog and a man.", 12, "ACME", []),
+    ],
+)
+def test_the_last_word_of_a_term_shows_other_places_for_it(
+    translation: str, at: int, term: str, places: list[str], translator: Translator
+) -> None:
+    glossary = Glossary([Term("Hunde", term)])
+    matcher, segment = TermMatcher(None, lemmatizer("en")), Segment("Hunde laufen.", glossary=glossary)
+    (source,) = translator.text_search.encode([segment.text])
+    draft = TermDraft(segment, source, Translation(translation), matcher, form_finder("en"))
+    word = translation[at:].split(" ")[0].strip(".")
+    place = place_of(translation[:at], term, word, translation[at + len(word) :])
+    found = [each.prefix + each.rest for each in draft.places_of_head(place)]
+    assert found == places

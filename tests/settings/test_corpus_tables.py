@@ -38,7 +38,7 @@ def test_weight_and_tag_may_be_in_the_table_of_the_files(
     assert recipe.data.train == (expected,)
     assert recipe_of({"corpus": table, **options}).data.train == (expected,)
     assert build_recipe(recipe.to_dict()) == recipe
-    assert Data(source_language="de", target_language="en", train=({**table, **options},)).train == (expected,)  # type: ignore[arg-type]
+    assert Data(source_language="de", target_language="en", train=({**table, **options},)).train == (expected,)
     assert recipe_of(table).data.weighted == [WeightedCorpus(corpus=corpus)]
 
 

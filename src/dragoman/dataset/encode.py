@@ -17,7 +17,10 @@ from dragoman.text.masking import ALL_RESERVED, Masking, checksum, replace_reser
 from dragoman.text.tokenizer import Tokenizer
 
 COPY_EXAMPLES = 5
-"""One of this many pairs without a span becomes an example of copying."""
+"""One of this many pairs without a span becomes an example of copying.
+
+Of spans in sentences of a corpus without any, small models copied 48% in the first search, and 9% without examples.
+"""
 
 ONLY_SPANS = 0.05
 """The share of these examples that consist of reserved characters only."""

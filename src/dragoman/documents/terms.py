@@ -45,7 +45,7 @@ from dragoman.text.link import Link
 from dragoman.text.placeholders import find_spans, text_between
 from dragoman.text.term_matcher import TermMatcher, capitalize, contains_term, count_term, is_copied
 from dragoman.text.translation import Translation
-from dragoman.text.word_forms import FindForms, begins_alike, is_compound, is_dictionary_form
+from dragoman.text.word_forms import ENDING, FindForms, begins_alike, is_compound, is_dictionary_form
 from dragoman.translator import SourceText, Translator
 
 COST_IN_COMPOUND = 4.0
@@ -139,20 +139,24 @@ class TermSearch:
     def _choose_places(self, placed: Sequence[tuple[TermDraft, TermPlace]]) -> list[tuple[TermDraft, TermPlace]]:
         """The places with the most probable form of each term; the given one unless another is clearly better.
 
-        Terms that cost more than `max_term_cost` are left out, see `_are_affordable`.
+        A place of a term of several words that its head already has is used if it is more probable, so that the head is
+        not doubled. Terms that cost more than `max_term_cost` are left out, see `_are_affordable`.
         """
         variants = [list(place.variants(self._forms, draft.fixed)) for draft, place in placed]
+        heads = [list(draft.places_of_head(place)) for draft, place in placed]
         texts = [
-            [draft.translation.text, *(each.prefix + each.rest for each in own)]
-            for (draft, _), own in zip(placed, variants, strict=True)
+            [draft.translation.text, *(each.prefix + each.rest for each in (*own, *others))]
+            for (draft, _), own, others in zip(placed, variants, heads, strict=True)
         ]
         sources = [draft.source for (draft, _), own in zip(placed, texts, strict=True) for _ in own]
         scores = iter(self._search.score(sources, list(chain.from_iterable(texts))))
         chosen, costs = [], []
-        for (draft, place), own in zip(placed, variants, strict=True):
+        for (draft, place), own, others in zip(placed, variants, heads, strict=True):
             without_term = next(scores)
             scored = dict(zip(own, islice(scores, len(own)), strict=True))
             best = most_probable(place, list(scored.items()), self._matcher.target)
+            scored |= zip(others, islice(scores, len(others)), strict=True)
+            best = max(best, *others, key=scored.__getitem__) if others else best
             draft.tried.add(place.found)
             chosen.append((draft, best))
             costs.append(without_term - scored[best])
@@ -408,6 +412,19 @@ class TermDraft:
         place = TermPlace(found, start, before, found.term.target, text[start:end], rest, begins, is_upper)
         return place.without_repetition(self.fixed)
 
+    def places_of_head(self, place: TermPlace) -> Iterator[TermPlace]:
+        """Other places for a term of several words: where the translation already has the last of them, its head.
+
+        Of "large crowd", for example, "crowd", if the alignment found another word.
+        """
+        text, words = self.translation.text, term_words(place.form)
+        head, taken = place.form[words[-1][0] :], range(place.start, place.start + len(place.replaced) + 1)
+        for start, end in term_words(text) if len(words) > 1 else ():
+            if start >= self.fixed and start not in taken and self._count(text[start:end], head):
+                other = self.place_at(Spot(place.found, start, end, False))
+                if other.prefix + other.rest != text and not self._loses_term(other):
+                    yield other
+
     def has_modifier(self, place: TermPlace) -> bool:
         """Whether a long word of the source is next to a term, which a compound in its place may translate, too.
 
@@ -513,7 +530,8 @@ class TermPlace:
         words, before, after = _folded_words(self.form), _folded_words(self.before), _folded_words(self.rest)
         start, begin, end = self.start, len(self.before), 0
         for count in range(1, len(words)):
-            if before[-count:] == words[:count] and (first := term_words(self.before)[-count][0]) >= fixed:
+            is_beginning = before[-count:] == words[:count] or _are_long_words(before[-count:], words[:-1])
+            if is_beginning and (first := term_words(self.before)[-count][0]) >= fixed:
                 start = begin = first
             if after[:count] == words[-count:]:
                 end = term_words(self.rest)[count - 1][1]
@@ -570,9 +588,20 @@ class TermPlace:
         lost = len(_words(rest)) < MOST_LOST * len(_words(self.rest))
         replaces_end = not SPACED.search(self.rest) and 0 < len(_words(self.replaced)) <= len(_words(self.form))
         added = replaces_end and bool(SPACED.search(rest))
+        if self._doubles_head(rest):
+            return False
         return not (returns or ending or lost or added or self._repeats(rest, longest)) and contains_term(
             here, self.written
         )
+
+    def _doubles_head(self, rest: str) -> bool:
+        """Whether what follows a term of several words contains the last of them more often than before."""
+        *others, head = _folded_words(self.form)
+        counts = [
+            sum(word.startswith(head) and len(word) <= len(head) + ENDING for word in _folded_words(text))
+            for text in (rest, self.rest)
+        ]
+        return bool(others) and counts[0] > counts[1]
 
     def _repeats(self, rest: str, longest: str) -> bool:
         """Whether what follows the term begins with its last word, all of it, or the longest word that it replaces."""
@@ -611,6 +640,11 @@ def _words(text: str) -> list[str]:
 
 def _folded_words(text: str) -> list[str]:
     return list(map(fold, _words(text)))
+
+
+def _are_long_words(words: Sequence[str], of: Sequence[str]) -> bool:
+    """Whether words are among others, as "young" is among "little young", and are no articles or prepositions."""
+    return bool(words) and all(len(word) > 3 and word in of for word in words)
 
 
 def _is_lemma(text: str, lemmatize: Lemmatize, begins: bool = False) -> bool:
