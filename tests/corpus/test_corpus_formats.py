@@ -11,12 +11,11 @@ from corpus_files import PAIRS, WRITERS, expected_pairs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dragoman.corpus import hub, named
+from dragoman.corpus import aligned
 from dragoman.corpus.columns import FORMULA_ERRORS
-from dragoman.corpus.corpus import FORMATS, CorpusFormat, find_corpora, read_corpus
+from dragoman.corpus.corpus import FILE_FORMATS, FileFormat, find_corpora, find_format, read_corpus
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import has_suffix
 from dragoman.corpus.rows import open_single_file
 from dragoman.dataset.pairs import CorpusPairs, read_pairs
 from dragoman.dataset.prepare import prepare
@@ -48,8 +47,10 @@ def test_real_text_is_the_same_in_every_format(name: str, tmp_path: Path, data_d
 
 def test_every_format_of_files_has_a_writer(tmp_path: Path) -> None:
     references = [write(tmp_path, PAIRS) for write in WRITERS.values()]
-    for corpus_format in FORMATS:
-        assert corpus_format in (hub, named) or any(map(corpus_format.recognizes, references))
+    formats = list(map(find_format, references))
+    assert aligned in formats
+    for file_format in FILE_FORMATS:
+        assert file_format in formats
 
 
 sentences = st.text(st.characters(exclude_categories=["Cc", "Cs"])).filter(
@@ -70,9 +71,7 @@ class SemicolonFormat:
     """A new format: source, semicolon, target."""
 
     SYNTAX = "a .ssv file"
-
-    def recognizes(self, reference: CorpusReference) -> bool:
-        return has_suffix(reference, ".ssv")
+    SUFFIXES = (".ssv",)
 
     def open_corpus(self, reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
         return open_single_file(reference, self._read)
@@ -90,10 +89,10 @@ def semicolon_file(tmp_path: Path) -> Iterator[Path]:
     """A file in the new format, which is registered with one line."""
     path = tmp_path / "pairs.ssv"
     path.write_text("".join(f"Satz {number};sentence {number}\n" for number in range(50)))
-    added: CorpusFormat = SemicolonFormat()
-    FORMATS.append(added)
+    added: FileFormat = SemicolonFormat()
+    FILE_FORMATS.append(added)
     yield path
-    FORMATS.remove(added)
+    FILE_FORMATS.remove(added)
 
 
 def test_a_registered_format_is_read(semicolon_file: Path) -> None:

@@ -1,6 +1,6 @@
 """Corpora in any format: finding and reading them, and the languages that their names or their content state.
 
-To add a format, write a module like `jsonl` and add it to `FORMATS`.
+To add a format, write a module like `jsonl` and add it to `FILE_FORMATS`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dragoman.corpus.columns import SOURCE_WORDS, TARGET_WORDS
 from dragoman.corpus.delimited import CSV, TSV
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import UndeclaredError, describe_reference, file_name
+from dragoman.corpus.references import UndeclaredError, describe_reference, file_name, has_suffix
 from dragoman.errors import UserError, nearest
 from dragoman.languages.codes import known_language, looks_like_tag, without_region
 from dragoman.languages.identify import language_of
@@ -36,12 +36,8 @@ class CorpusFormat(Protocol):
     SYNTAX: str
     """What a reference to such a corpus looks like, for error messages."""
 
-    def recognizes(self, reference: CorpusReference) -> bool:
-        """Whether the reference has this format; it need not exist."""
-        ...
-
     def open_corpus(self, reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
-        """The corpus that a recognized reference names.
+        """The corpus that a reference of this format names.
 
         Args:
             reference: Where the pairs come from.
@@ -54,20 +50,31 @@ class CorpusFormat(Protocol):
         ...
 
 
-FORMATS: list[CorpusFormat] = [
-    aligned,
-    TSV,
-    CSV,
-    jsonl,
-    xlsx,
-    tmx,
-    xliff,
-    po,
-    zipped,
-    hub,
-    named,
-]
-"""In the order in which they are tried: ``news.{lang}.tsv`` is a pair of aligned files."""
+class FileFormat(CorpusFormat, Protocol):
+    """A format that the name of a file shows."""
+
+    @property
+    def SUFFIXES(self) -> tuple[str, ...]:  # noqa: N802 (a constant of a module)
+        """How such names end, in any case; they may be followed by ``.gz``."""
+        ...
+
+
+FILE_FORMATS: list[FileFormat] = [TSV, CSV, jsonl, xlsx, tmx, xliff, po, zipped]
+
+
+def find_format(reference: CorpusReference) -> CorpusFormat | None:
+    """The format of a reference, which need not exist; None if there is no such format.
+
+    ``news.{lang}.tsv`` is a pair of aligned files.
+    """
+    if aligned.recognizes(reference):
+        return aligned
+    for file_format in FILE_FORMATS:
+        if has_suffix(reference, *file_format.SUFFIXES):
+            return file_format
+    if hub.recognizes(reference):
+        return hub
+    return named if named.recognizes(reference) else None
 
 
 def find_corpora(
@@ -136,18 +143,17 @@ def aligned_files(
 
 def is_recognized(reference: CorpusReference) -> bool:
     """Whether some format recognizes a reference; a text file alone is no corpus."""
-    return any(corpus_format.recognizes(reference) for corpus_format in FORMATS)
+    return find_format(reference) is not None
 
 
 def _find_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
     if isinstance(reference, FilePair):
         for file in (reference.source, reference.target):
             refuse_other_formats(file)
-    for corpus_format in FORMATS:
-        if corpus_format.recognizes(reference):
-            corpus = corpus_format.open_corpus(reference, languages, data_directory)
-            return replace(corpus, read=partial(_read_with_remedy, corpus, reference, languages))
-    expected = ", ".join(corpus_format.SYNTAX for corpus_format in FORMATS)
+    if corpus_format := find_format(reference):
+        corpus = corpus_format.open_corpus(reference, languages, data_directory)
+        return replace(corpus, read=partial(_read_with_remedy, corpus, reference, languages))
+    expected = ", ".join(each.SYNTAX for each in (aligned, *FILE_FORMATS, hub, named))
     name = file_name(reference)
     hint = nearest(name, CATALOG)
     raise UserError(f"corpus {name!r}: expected one of: {expected}; files may be gzip-compressed (.gz){hint}")
@@ -242,16 +248,14 @@ def find_languages(references: Sequence[CorpusReference], default: Callable[[], 
 def _stated_languages(reference: CorpusReference) -> Sequence[str]:
     if isinstance(reference, FilePair):
         return languages_of_names(reference.source, reference.target) or ()
-    for corpus_format in FORMATS:
-        if corpus_format.recognizes(reference):
-            if not isinstance(corpus_format, StatesLanguages):
-                return ()
-            try:
-                return corpus_format.stated_languages(reference)
-            except UndeclaredError as error:
-                error.file = file_name(reference)
-                raise
-    return ()
+    corpus_format = find_format(reference)
+    if not isinstance(corpus_format, StatesLanguages):
+        return ()
+    try:
+        return corpus_format.stated_languages(reference)
+    except UndeclaredError as error:
+        error.file = file_name(reference)
+        raise
 
 
 def _recognized_languages(reference: CorpusReference) -> Languages | None:

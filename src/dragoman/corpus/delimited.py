@@ -17,7 +17,7 @@ from dragoman.corpus.checks import existing_file
 from dragoman.corpus.columns import Row, languages_of_columns, select_pairs
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import UndeclaredError, as_corpus_file, has_suffix
+from dragoman.corpus.references import UndeclaredError, as_corpus_file
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError, shortened
 from dragoman.settings import CorpusFile, CorpusReference
@@ -116,19 +116,15 @@ class DelimitedFormat:
 
     Attributes:
         SYNTAX: What a reference to such a file looks like.
-        suffix: The end of the name of the file, which may be followed by ``.gz``.
+        SUFFIXES: How the names of such files end; they may be followed by ``.gz``.
         delimiter: What separates the columns; detected if None.
         quotes: Whether columns may be in quotation marks.
     """
 
     SYNTAX: str
-    suffix: str
+    SUFFIXES: tuple[str, ...]
     delimiter: str | None
     quotes: bool
-
-    def recognizes(self, reference: CorpusReference) -> bool:
-        """Whether this is a path with the suffix."""
-        return has_suffix(reference, self.suffix)
 
     def open_corpus(self, reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
         """The corpus in this file; UserError if it is missing."""
@@ -150,8 +146,8 @@ class DelimitedFormat:
         return file.model_copy(update={"delimiter": file.delimiter or self.delimiter, "quotes": quotes})
 
 
-CSV = DelimitedFormat("a .csv file", ".csv", None, quotes=True)
-TSV = DelimitedFormat("a .tsv file", ".tsv", "\t", quotes=False)
+CSV = DelimitedFormat("a .csv file", (".csv",), None, quotes=True)
+TSV = DelimitedFormat("a .tsv file", (".tsv",), "\t", quotes=False)
 
 
 def _read(path: Path, file: CorpusFile, languages: Languages, refuse_quotes: bool) -> Iterator[Pair]:

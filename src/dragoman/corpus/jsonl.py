@@ -18,7 +18,7 @@ from dragoman.corpus.columns import languages_of_header, match_languages
 from dragoman.corpus.lines import LineError, check_text, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import join_lines
-from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.corpus.translation_units import Variants, choose_variants, warn_of_variants
 from dragoman.errors import UserError
@@ -26,11 +26,7 @@ from dragoman.languages.codes import looks_like_tag, same_language
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .jsonl file"
-
-
-def recognizes(reference: CorpusReference) -> bool:
-    """Whether this is a path that ends in ``.jsonl`` or ``.jsonl.gz``."""
-    return has_suffix(reference, ".jsonl")
+SUFFIXES = (".jsonl",)
 
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:

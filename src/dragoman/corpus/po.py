@@ -13,7 +13,7 @@ from dragoman.corpus.checks import existing_file, warn_of_unused
 from dragoman.corpus.lines import open_binary, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import make_pair
-from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError, counted
 from dragoman.languages.codes import find_language, tag_of_locale
@@ -22,14 +22,10 @@ from dragoman.markup.units import State
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .po file"
+SUFFIXES = (".po",)
 
 _HEADER_BYTES = 10_000
 _LOCALE = re.compile(r"[A-Za-z]{2,3}(?:[-_.@][A-Za-z0-9-]+)*")
-
-
-def recognizes(reference: CorpusReference) -> bool:
-    """Whether this is a path that ends in ``.po`` or ``.po.gz``."""
-    return has_suffix(reference, ".po")
 
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:

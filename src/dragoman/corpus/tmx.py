@@ -12,7 +12,7 @@ from typing import IO
 from dragoman.corpus.checks import existing_file, warn_of_unused
 from dragoman.corpus.lines import open_binary
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.corpus.translation_units import (
     FIRST_UNITS,
@@ -29,11 +29,7 @@ from dragoman.markup.xml import XmlElement, xml_text
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .tmx file"
-
-
-def recognizes(reference: CorpusReference) -> bool:
-    """Whether this is a path that ends in ``.tmx`` or ``.tmx.gz``."""
-    return has_suffix(reference, ".tmx")
+SUFFIXES = (".tmx",)
 
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:

@@ -11,7 +11,7 @@ from typing import IO
 from dragoman.corpus.checks import existing_file, warn_of_unused
 from dragoman.corpus.lines import open_binary
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.corpus.translation_units import choose_variants, read_file, require_languages, to_pair, warn_of_variants
 from dragoman.errors import UserError
@@ -20,13 +20,7 @@ from dragoman.markup.xml import Unit
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .xliff file"
-
-XLIFF_SUFFIXES = (".xliff", ".xlf", ".sdlxliff", ".mqxliff", ".mxliff")
-
-
-def recognizes(reference: CorpusReference) -> bool:
-    """Whether this is a path that ends in ``.xliff``, ``.xlf`` or the suffix of a program's XLIFF files."""
-    return has_suffix(reference, *XLIFF_SUFFIXES)
+SUFFIXES = (".xliff", ".xlf", ".sdlxliff", ".mqxliff", ".mxliff")
 
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:

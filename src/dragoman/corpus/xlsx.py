@@ -15,12 +15,13 @@ from dragoman.corpus.columns import Row, languages_of_columns, select_pairs
 from dragoman.corpus.lines import LineError, check_text
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import join_lines
-from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError
 from dragoman.settings import CorpusFile, CorpusReference
 
 SYNTAX = "a .xlsx file"
+SUFFIXES = (".xlsx", ".xlsm")
 
 MAX_BYTES = 500_000_000  # of the content; openpyxl keeps all different texts in memory
 MAX_ROWS = 1 << 20  # of Excel
@@ -28,11 +29,6 @@ MAX_COLUMNS = 1000
 SHOWN_SHEETS = 5  # in a message
 _INVALID = (*DAMAGED, LookupError, TypeError, AttributeError, SyntaxError)
 """What openpyxl raises for files that are not valid; SyntaxError is the one of XML."""
-
-
-def recognizes(reference: CorpusReference) -> bool:
-    """Whether this is a path that ends in ``.xlsx`` or ``.xlsm``."""
-    return has_suffix(reference, ".xlsx", ".xlsm")
 
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:

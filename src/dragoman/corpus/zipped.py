@@ -13,7 +13,7 @@ from dragoman.corpus.checks import existing_file
 from dragoman.corpus.columns import refuse_variants
 from dragoman.corpus.lines import decode_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.corpus.tmx import memory_languages, read_tmx
 from dragoman.errors import UserError
@@ -21,15 +21,11 @@ from dragoman.languages.codes import language_variants, looks_like_tag
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .zip file"
+SUFFIXES = (".zip",)
 
 MAX_BYTES = 200_000_000_000  # of the content, which is streamed
 _OTHER = {"txt", "xml", "ids", "tmx", "md"}  # suffixes that are no languages
 _SHOWN = 10  # names in a message
-
-
-def recognizes(reference: CorpusReference) -> bool:
-    """Whether this is a path that ends in ``.zip``."""
-    return has_suffix(reference, ".zip")
 
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from dragoman.corpus.encodings import describe_content
 from dragoman.corpus.pair import Languages
-from dragoman.corpus.xliff import XLIFF_SUFFIXES
+from dragoman.corpus.xliff import SUFFIXES as XLIFF_SUFFIXES
 from dragoman.documents.formats.epub import open_epub
 from dragoman.documents.formats.file import DocumentFile, OpenDocument
 from dragoman.documents.formats.html_file import open_html
