@@ -69,9 +69,16 @@ class CorpusPairs:
             yield from complete if plain else (pair._replace(weight=weight, tagged=tagged) for pair in complete)
 
     def _identify(self) -> list[Any]:
-        """Names and files of the corpora, weights other than 1, and whether they are tagged."""
-        found = zip(_fingerprint(self._corpora), self._marks, strict=True)
-        return [[*corpus, *[weight] * (weight != 1), *["tagged"] * tagged] for corpus, (weight, tagged) in found]
+        """Names and files of the corpora, weights other than 1, and whether they are tagged.
+
+        The text of a built-in corpus depends on the version of dragoman.
+        """
+        found: list[Any] = []
+        for corpus, (weight, tagged) in zip(self._corpora, self._marks, strict=True):
+            status = [(file.resolve(), file.stat()) for file in corpus.files]
+            files = [[str(path), about.st_size, about.st_mtime_ns] for path, about in status]
+            found.append([corpus.name, files or __version__, *[weight] * (weight != 1), *["tagged"] * tagged])
+        return found
 
 
 def find_training_corpora(data: Data, data_directory: Path | None) -> CorpusPairs:
@@ -99,16 +106,6 @@ def read_pairs(references: Sequence[CorpusReference], data: Data, data_directory
 def _find(references: Sequence[CorpusReference], data: Data, data_directory: Path | None) -> list[Corpus]:
     languages = {"source_language": data.source_language, "target_language": data.target_language}
     return find_corpora(references, **languages, data_directory=data_directory)
-
-
-def _fingerprint(corpora: Sequence[Corpus]) -> list[Any]:
-    """Names and files of corpora; the text of a built-in corpus depends on the version of dragoman."""
-    return [[corpus.name, [_file_status(file) for file in corpus.files] or __version__] for corpus in corpora]
-
-
-def _file_status(file: Path) -> list[Any]:
-    status = file.stat()
-    return [str(file.resolve()), status.st_size, status.st_mtime_ns]
 
 
 def check_first_pairs(references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -166,19 +165,3 @@ class Budget:
             )
         unit = next(unit for unit in ("epochs", "steps", "minutes") if getattr(self.settings, unit) is not None)
         return f"training.{unit} = {round(getattr(self.settings, unit), 3):,} reached"
-
-
-class Stopwatch:
-    """Measures the time that a run has taken, without interruptions.
-
-    Args:
-        seconds: Time taken before this session.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._before, self._started = seconds, time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        """The time taken so far."""
-        return self._before + time.monotonic() - self._started

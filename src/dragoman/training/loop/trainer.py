@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import Batch
 from dragoman.dataset.prepare import Dataset
-from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.training_checks import check_validation
 from dragoman.engines import EngineRequest
 from dragoman.errors import UserError, counted
@@ -32,7 +31,7 @@ from dragoman.training.loop.batch_loss import draw_teacher_forcing
 from dragoman.training.loop.batches import BatchStream
 from dragoman.training.loop.distributed import SINGLE_PROCESS, Ranks, full_tensor, gradient_exchange, local_tensor
 from dragoman.training.loop.optimizers import learning_rate
-from dragoman.training.loop.progress import Budget, Stopwatch
+from dragoman.training.loop.progress import Budget
 from dragoman.training.loop.speed_watch import SpeedWatch
 from dragoman.training.loop.state import (
     TrainingState,
@@ -192,17 +191,6 @@ class Validator:
         pairs = self.data.validation[: self.recipe.training.validation_sentences]
         return trivial_baseline([pair.source for pair in pairs], [pair.target for pair in pairs])
 
-    def samples(self, translations: list[str]) -> list[dict[str, str]]:
-        """The validation pairs that were translated, with their translations."""
-        return [
-            {"source": pair.source, "reference": pair.target, "translation": translation}
-            for pair, translation in zip(self.data.validation, translations, strict=False)
-        ]
-
-    def check(self, report: Report, translations: list[str], spent: float) -> list[Finding]:
-        """Problems of the translations, given the fraction of the budget spent."""
-        return check_validation(self.data.validation, translations, report, spent, self.recipe.decoding)
-
 
 LOWEST_PEAK, HIGHEST_PEAK = 1e-5, 1e-1
 """Usual learning rates after the warm-up."""
@@ -278,7 +266,7 @@ class Trainer:
 
     def train(self) -> bool:
         """Train until the budget is spent or a stop is requested; returns whether training is finished."""
-        progress, stopwatch = self.state.progress, Stopwatch(self.state.progress.seconds)
+        progress, started, before_start = self.state.progress, time.monotonic(), self.state.progress.seconds
         saved, stop = progress.seconds, 0.0
         while not stop and not self.budget.is_finished(progress):
             step, before, validating = progress.step, progress.seconds, self._validation_is_due
@@ -289,7 +277,8 @@ class Trainer:
                 self.validate() if validating else self.take_step(self.batches.next_step())
             except StopRequested:
                 self.stop.requested = True  # in all processes
-            progress.seconds, stop = self.ranks.largest((stopwatch.seconds, self.stop.requested))
+            seconds = before_start + time.monotonic() - started
+            progress.seconds, stop = self.ranks.largest((seconds, self.stop.requested))
             if len(progress.validated) > validated:  # not interrupted
                 progress.validation_seconds += progress.seconds - before
             if progress.step > step:
@@ -355,8 +344,12 @@ class Trainer:
         if report:
             forced = {"teacher_forced": round(progress.forced / max(1, progress.batches), 4)}
             more: dict[str, Any] = {} if self.settings.scheduled_sampling == "none" else dict(forced)
-            samples = self.validator.samples(translations)[:SAMPLES]
-            findings = self.validator.check(report, translations, spent)
+            pairs = self.data.validation
+            samples = [
+                {"source": pair.source, "reference": pair.target, "translation": translation}
+                for pair, translation in zip(pairs[:SAMPLES], translations, strict=False)
+            ]
+            findings = check_validation(pairs, translations, report, spent, self.recipe.decoding)
             more |= {"baseline": asdict(self.validator.baseline), "problems": [each.message for each in findings]}
             self.log.validation(self.position, report, best, self.settings.best_by, **more, samples=samples)
             self.log.warn(self.position, findings)

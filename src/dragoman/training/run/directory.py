@@ -79,7 +79,9 @@ def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
     path, existed = output / RECIPE_FILE, output.exists()
     check_directory(output, resume)
     if resume:
-        _refuse_changes(load_recipe(path), recipe, path)
+        if changed := unchangeable_differences(load_recipe(path), recipe):
+            reason = f"{path}: these settings cannot change when a run is resumed; use this file as it is to keep them"
+            raise UserError("\n  ".join([reason, *changed]))
         return False
     try:
         follow_links(output).mkdir(parents=True, exist_ok=True)
@@ -294,12 +296,6 @@ def _is_leftover(path: Path) -> bool:
     return path.name in (LOCK_FILE, RUN_FILE) or is_leftover(path)
 
 
-def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
-    if changed := unchangeable_differences(old, new):
-        reason = f"{path}: these settings cannot change when a run is resumed; use this file as it is to keep them"
-        raise UserError("\n  ".join([reason, *changed]))
-
-
 def unchangeable_differences(old: Recipe, new: Recipe) -> list[str]:
     """The settings that differ although they cannot change when a run is resumed, with both values."""
     before, after = _flatten(old.to_dict()), _flatten(new.to_dict())
@@ -320,11 +316,8 @@ def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def saved_tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer] | None:
     """The source and target tokenizers saved in a run directory, or None unless both are there."""
-    return load_tokenizers(run) if _has_tokenizers(run) else None
-
-
-def _has_tokenizers(run: Path) -> bool:
-    return (run / SOURCE_FILE).exists() and (run / TARGET_FILE).exists()
+    saved = all((run / name).exists() for name in (SOURCE_FILE, TARGET_FILE))
+    return load_tokenizers(run) if saved else None
 
 
 @contextmanager

@@ -57,7 +57,7 @@ class MetricsFile:
             UserError: The line cannot be written, because the disk is full or the run directory was deleted.
         """
         self.require_directory()
-        text = _encode({"kind": kind, **values})
+        text = json.dumps({"kind": kind, **values}, ensure_ascii=False) + "\n"
         try:
             self._file.write(text)
             self._file.flush()
@@ -82,10 +82,6 @@ class MetricsFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-
-def _encode(line: dict[str, Any]) -> str:
-    return json.dumps(line, ensure_ascii=False) + "\n"
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

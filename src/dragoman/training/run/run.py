@@ -176,19 +176,6 @@ class _Run:
         with removed_after_error(self.output if made else None):
             return Stages(self.written, self.output, self.data_directory, self.ranks, self.line, train_teacher).finish()
 
-    def _prepare(self, made: bool, started: bool) -> tuple[_Run, RunData]:
-        """What to train with, and this run with its time; the first process writes the files that a run starts with."""
-        with removed_after_error(self.output if made else None):
-            teachers = self.written.distillation.teachers
-            data = read_run_data(self.recipe, self.output, self.data_directory, self.ranks, self.line, teachers)
-            run = self._with_time_left(self.limit, data) if self.limit and not started else self
-            if self.ranks.first:
-                start_directory(run.written, self.output, data.dataset)
-                record_start(self.output, data.start)
-                if data.cleaned:
-                    shutil.copyfile(data.cleaned.listing, self.output / LEFT_OUT_FILE)
-        return run, data
-
     def _with_time_left(self, limit: TimeLimit, data: RunData) -> _Run:
         """This run with a training that leaves time for its end."""
         compared = COMPARED_SENTENCES if self.written.distillation.teachers else 0
@@ -245,8 +232,15 @@ class _Run:
     def _train(self, made: bool) -> bool:
         """Train in the last stage, or the only one; `made` says whether the directory is new."""
         started = (self.output / PAIRS_FILE).is_file()
-        with self.ranks.first_before_others():
-            run, data = self._prepare(made, started)
+        with self.ranks.first_before_others(), removed_after_error(self.output if made else None):
+            teachers = self.written.distillation.teachers
+            data = read_run_data(self.recipe, self.output, self.data_directory, self.ranks, self.line, teachers)
+            run = self._with_time_left(self.limit, data) if self.limit and not started else self
+            if self.ranks.first:  # the files that a run starts with
+                start_directory(run.written, self.output, data.dataset)
+                record_start(self.output, data.start)
+                if data.cleaned:
+                    shutil.copyfile(data.cleaned.listing, self.output / LEFT_OUT_FILE)
         return run._train_on(data, started)
 
     def _train_on(self, data: RunData, started: bool) -> bool:
