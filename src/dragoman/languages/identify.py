@@ -276,6 +276,7 @@ def _log_probabilities(counts: Mapping[str, int]) -> dict[str, float]:
 
 
 def ngrams_of_word(word: str) -> Iterator[str]:
+    """The n-grams of a word with its borders."""
     padded = f"{_BORDER}{word}{_BORDER}"
     for length in range(1, LONGEST + 1):
         for begin in range(len(padded) - length + 1):

@@ -130,10 +130,8 @@ class ChunkedReader:
             numbers = range(first // CHUNK_LINES, -(-stop // CHUNK_LINES))
             kept = {number: kept.get(number) or self._spool.read(number) for number in numbers}
             inside = slice(first - CHUNK_LINES * numbers.start, stop - CHUNK_LINES * numbers.start)
-            sources, targets = (
-                [text for chunk in kept.values() for text in side(chunk)]
-                for side in (lambda chunk: chunk.sources, lambda chunk: chunk.targets)
-            )
+            sources = [text for chunk in kept.values() for text in chunk.sources]
+            targets = [text for chunk in kept.values() for text in chunk.targets]
             yield sources[inside], targets[inside]
 
     def _read_files(self) -> Iterator[Chunk]:

@@ -87,7 +87,7 @@ class _Detector:
             if min(len(texts[0][index].split()), len(texts[1][index].split())) >= MIN_WORDS
         ]
         lines = lines[:: -(-len(lines) // CUT_LINES) or 1]
-        halves = [" ".join((words := texts[0][index].split())[: len(words) // 2]) for index in lines]
+        halves = [_first_half(texts[0][index]) for index in lines]
         words, others = find_words(halves), find_words([texts[1][index] for index in lines])
         parts = np.zeros((3, len(lines)))
         if self._links:
@@ -175,3 +175,8 @@ def _evidence_of_length(lengths: LengthModel, side: int, lines: NDArray[np.int64
 def _log_density(difference: Floats, deviation: Floats) -> Floats:
     density: Floats = -0.5 * (difference / deviation) ** 2 - np.log(deviation)
     return density
+
+
+def _first_half(text: str) -> str:
+    words = text.split()
+    return " ".join(words[: len(words) // 2])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import chain
 
 import numpy as np
@@ -187,9 +187,10 @@ def score_pairs(
     scorer = _Scorer(statistics, (reader.source_language, reader.target_language), shift, held_out)
     blocks = run_blocks(scorer.score, chain([Chunk(1, [], [], set())], reader.chunks()), processes=None)
     columns = zip(*(block.result for block in blocks), strict=True)
-    translation, *others = (np.concatenate(column) for column in columns)
-    usual = scorer.links.usual if shift and scorer.links else float(np.median(translation))
-    return PairScores(scorer.links, usual, translation, *others, scorer.second_languages)
+    names = [field.name for field in fields(PairScores) if field.name not in ("links", "usual", "second_languages")]
+    arrays = {name: np.concatenate(column) for name, column in zip(names, columns, strict=True)}
+    usual = scorer.links.usual if shift and scorer.links else float(np.median(arrays["translation"]))
+    return PairScores(links=scorer.links, usual=usual, second_languages=scorer.second_languages, **arrays)
 
 
 def _without_shared(source: Words, target: Words) -> tuple[Words, Words]:

@@ -137,8 +137,9 @@ class _Clusters:
             The evidence of each n-gram for the second cluster, that of the shares, and that of each line; nats.
         """
         unusual = np.log(self._all / self._all.sum())
-        length = self._sum_by_line(np.bincount(self._gram_words, minlength=self._word_count).astype(float))
-        mean = self._sum_by_line(np.bincount(self._gram_words, unusual[self._gram_ids], self._word_count)) / length
+        length = self._sum_by_line(np.bincount(self._gram_words, minlength=self._word_count).astype(np.float64))
+        by_word = np.bincount(self._gram_words, unusual[self._gram_ids], self._word_count).astype(np.float64)
+        mean = self._sum_by_line(by_word) / length
         weights: Floats = (mean <= np.quantile(mean, FIRST_SHARE)).astype(float)
         ratios, prior, evidence = unusual, 0.0, mean
         for _ in range(ITERATIONS):
@@ -160,11 +161,11 @@ class _Clusters:
         return dict(zip(self._grams, values.tolist(), strict=True))
 
     def _sum_by_line(self, by_word: Floats) -> Floats:
-        total: Floats = np.bincount(self._lines, by_word[self._words], self._size)
+        total: Floats = np.bincount(self._lines, by_word[self._words], self._size).astype(np.float64)
         return total
 
     def _count(self, weights: Floats) -> Floats:
         """How often each n-gram occurs in lines with these weights."""
         by_word = np.bincount(self._words, weights[self._lines], self._word_count)
-        counts: Floats = np.bincount(self._gram_ids, by_word[self._gram_words], len(self._grams))
+        counts: Floats = np.bincount(self._gram_ids, by_word[self._gram_words], len(self._grams)).astype(np.float64)
         return counts

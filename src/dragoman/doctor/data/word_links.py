@@ -81,7 +81,8 @@ class WordLinks:
 
     def evidence(self, source: Words, target: Words) -> Floats:
         """Evidence that pairs are translations, in nats: positive if they are, negative if not, (pairs,)."""
-        return self.evidence_of_parts(source, target)[0]
+        evidence: Floats = self.evidence_of_parts(source, target)[0]
+        return evidence
 
     def evidence_of_parts(self, source: Words, target: Words) -> Floats:
         """The evidence of pairs, and that of the last words of each source and of each target, (3, pairs)."""
