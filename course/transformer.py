@@ -193,10 +193,7 @@ def words(text: str) -> list[str]:
 
 
 def make_batch(pairs: list[tuple[list[int], list[int]]]) -> tuple[Tensor, Tensor, Tensor]:
-    """Chapter 4: pairs of ids that end with EOS -> source, decoder input and labels, each (batch, length).
-
-    The decoder input is BOS and the target without its EOS: at each position, the label is the next token.
-    """
+    """Chapter 4: pairs of ids, ended by EOS -> source, decoder input (BOS first) and labels, each (batch, length)."""
     source = nn.utils.rnn.pad_sequence([torch.tensor(s) for s, _ in pairs], batch_first=True, padding_value=PAD)
     labels = nn.utils.rnn.pad_sequence([torch.tensor(t) for _, t in pairs], batch_first=True, padding_value=PAD)
     inputs = torch.cat((torch.full((len(pairs), 1), BOS), labels[:, :-1]), dim=1)

@@ -45,8 +45,10 @@ def start(directory: Directory = Path("course")) -> None:
     for chapter in chapters():
         seconds = f"{chapter.seconds} s" if chapter.seconds < 100 else f"{chapter.seconds / 60:.0f} minutes"
         print(f"{chapter.number}  {chapter.title}: about {chapter.minutes} minutes to read; its code runs {seconds}")
-    print(f"write the functions of chapter 1 in {directory / FILE_NAME}, then: dragoman learn check 1")
-    print(f"read {directory}/1-attention.md, or open its notebook: dragoman learn open 1 (needs jupyterlab)")
+    print(
+        f"read {directory}/1-attention.md, or run it here: dragoman learn run 1, or dragoman learn open 1 (in Jupyter)"
+    )
+    print(f"write its functions in {directory / FILE_NAME}, then: dragoman learn check 1")
 
 
 @learn_app.command("open")
@@ -78,7 +80,7 @@ def run(number: ChapterNumber = 1, directory: Directory = Path("course")) -> Non
     load_solution(directory / FILE_NAME)
     sys.path.insert(0, str(directory))
     try:
-        run_chapter(find_chapter(number or 1))
+        run_chapter(find_chapter(number or 1), pause=_wait_for_enter if sys.stdin.isatty() else lambda: None)
     except NotImplementedError as error:
         raise UserError(f"{directory / FILE_NAME}: not written yet: {error}") from error
 
@@ -110,6 +112,10 @@ def check(
     missing = number is not None and any(not result.written for result in results)
     if missing or any(result.message and result.written for result in results):
         raise typer.Exit(1)
+
+
+def _wait_for_enter() -> None:
+    input("(press Enter to continue) ")
 
 
 def _print_results(results: list[Result]) -> None:

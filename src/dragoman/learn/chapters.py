@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from dragoman.learn.exercises import COURSE
 
 _CODE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _MINUTES = re.compile(r"^\*About (\d+) minutes to read; runs in about (\d+) s\.\*$", re.MULTILINE)
+_QUESTION = re.compile(r"\*\*(?:Predict first|Before you read on)")
 _SHADES = " ░▒▓█"
 
 
@@ -80,19 +81,35 @@ def parts_of(chapter: Chapter) -> Iterator[ChapterPart]:
         yield ChapterPart(rest, False, text[:end].count("\n") + 1)
 
 
-def run_chapter(chapter: Chapter, show: bool = True) -> dict[str, Any]:
+def run_chapter(chapter: Chapter, show: bool = True, pause: Callable[[], object] = lambda: None) -> dict[str, Any]:
     """Run the code of a chapter in order, printing text and output; returns its variables.
 
     The directory of the learner's file must be on the path of modules.
+
+    Args:
+        chapter: The chapter.
+        show: Whether to print text and code, not only the output.
+        pause: Called after a question, before its answer appears.
+
+    Raises:
+        NotImplementedError: The code needs a function that is not written yet; the rest of the text is printed.
     """
+    missing: NotImplementedError | None = None
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for part in parts_of(chapter):
         if show:
-            print(part.text if not part.is_code else _indented(part.text), end="\n\n")
-        if part.is_code:
-            _run_code(part, str(chapter.path), namespace)
+            print(_indented(part.text) if part.is_code else part.text, end="\n\n")
+            if not part.is_code and _QUESTION.search(part.text):
+                pause()
+        if part.is_code and missing is None:
+            try:
+                _run_code(part, str(chapter.path), namespace)
+            except NotImplementedError as error:
+                missing = error
             if show:
                 print()
+    if missing:
+        raise missing
     return namespace
 
 

@@ -104,7 +104,9 @@ def _queries_keys_values() -> tuple[Tensor, Tensor, Tensor]:
 @_check(1, "weights are probabilities")
 def _check_weights(module: Module) -> None:
     q, k, v = _queries_keys_values()
-    output, weights = module.attention(q, k, v)
+    found = module.attention(q, k, v)
+    _require(isinstance(found, tuple), "attention must return two tensors: the output and the weights")
+    output, weights = found
     _require(output.shape == (2, 3, 8), f"the output has the shape {tuple(output.shape)}, not that of q: (2, 3, 8)")
     _require(weights.shape == (2, 3, 5), f"the weights have the shape {tuple(weights.shape)}, not (2, 3, 5)")
     over_queries = _close(weights.sum(dim=-2), torch.ones(2, 5))
@@ -203,8 +205,23 @@ def _check_multi_head(module: Module) -> None:
     changed[:, 4] += 1.0
     _require(
         _close(output[:, :4], layer(changed, memory, None)[:, :4]),
-        "a position's output depends on other positions of x",
+        "a position's output depends on other positions of x; keys and values come from memory, only queries from x",
     )
+
+
+@_check(2, "multi-head attention uses all of its parts")
+def _check_parts(module: Module) -> None:
+    layer, x, memory = module.MultiHeadAttention(32, 4).eval(), torch.randn(2, 5, 32), torch.randn(2, 7, 32)
+    mask = torch.tensor([True] * 4 + [False] * 3).expand(5, 7)
+    output = layer(x, memory, mask)
+    _require(_close(output, layer(x, memory[:, :4], None)), "the mask is not passed on to attention")
+    kept = layer.weights is not None and layer.weights.shape == (2, 4, 5, 4)
+    _require(kept, "the weights of the last call are not kept in self.weights, (batch, heads, target, source)")
+    for part in ("query", "key", "value", "output"):
+        layer = module.MultiHeadAttention(32, 4).eval()
+        before = layer(x, memory, None)
+        torch.nn.init.zeros_(getattr(layer, part).weight)
+        _require(not _close(before, layer(x, memory, None)), f"the map `{part}` is not used")
 
 
 @_check(3, "feed-forward treats positions alike")
@@ -226,7 +243,12 @@ def _check_residuals(module: Module) -> None:
         for part, parameter in layer.named_parameters():
             if ".output." in part or ".outer." in part:
                 torch.nn.init.zeros_(parameter)
-        same = _close(layer(x, *more), x)
+        output = layer(x, *more)
+        normalized = _close(output, F.layer_norm(x, (32,)), 1e-3)
+        _require(
+            not normalized, f"{name}: the norm comes after the addition; here it prepares a sublayer's input (pre-norm)"
+        )
+        same = _close(output, x)
         _require(
             same, f"{name}: sublayers that return zero change their input; a residual connection, x + …, is missing"
         )
@@ -270,9 +292,18 @@ def _check_library(module: Module) -> None:
         dropout=0.0,
     )
     library = Transformer(settings, VOCABULARY, VOCABULARY, PAD).eval()
+    for name, parameter in ours.named_parameters():
+        if "norm" in name:
+            torch.nn.init.normal_(parameter)  # so that no norm is like another one
     copy_weights(ours, library)
     source, target = torch.randint(3, VOCABULARY, (3, 7)), torch.randint(3, VOCABULARY, (3, 6))
     source[1, 5:] = PAD
+    ours(source, target).logsumexp(dim=-1).sum().backward()
+    unused = [name for name, each in ours.named_parameters() if each.grad is None or not each.grad.any()]
+    unused = [
+        name for name in unused if "key.bias" not in name
+    ]  # which changes nothing: all scores of a query move alike
+    _require(not unused, f"these parameters are not used: {', '.join(unused)}")
     difference = (ours(source, target) - library(source, target)).abs().max().item()
     _require(difference < TOLERANCE, f"with the same weights, the logits differ by up to {difference:.2g}")
 
@@ -289,6 +320,15 @@ def copy_weights(ours: Any, library: Transformer) -> None:
         else:
             copied[name] = weights[theirs]
     library.load_state_dict(copied)
+
+
+@_check(3, "dropout acts in training")
+def _check_dropout(module: Module) -> None:
+    model = module.Transformer(VOCABULARY, VOCABULARY, **SIZES, dropout=0.3).train()
+    ids = torch.randint(3, VOCABULARY, (3, 7))
+    _require(
+        not _close(model(ids, ids), model(ids, ids)), "two passes in training mode are the same: no dropout is applied"
+    )
 
 
 @_check(4, "labels are the next tokens")
@@ -308,6 +348,10 @@ def _check_loss_padding(module: Module) -> None:
     changed = logits.clone()
     changed[labels == PAD] = torch.randn(10)
     _require(_close(value, module.loss(changed, labels)), "the logits at padding change the loss: padding is counted")
+    rows = [module.loss(logits[[row]], labels[[row]]) for row in range(2)]
+    _require(
+        not _close(value, (rows[0] + rows[1]) / 2), "the loss is a mean of sentences' means: divide once, by all tokens"
+    )
     more = torch.cat((logits, torch.randn(2, 3, 10)), dim=1), F.pad(labels, (0, 3), value=PAD)
     _require(
         _close(value, module.loss(*more)), "more padding changes the loss: divide by the tokens that are not padding"
@@ -324,6 +368,11 @@ def _check_loss(module: Module) -> None:
     for smoothing in (0.0, 0.1):
         expected = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing)
         value = module.loss(logits, labels, smoothing)
+        others = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing * 10 / 9)
+        _require(
+            not smoothing or not _close(value, others),
+            "the rest of the probability is shared by the other tokens only; spread it over all, also the right one",
+        )
         _require(_close(value, expected), f"with smoothing {smoothing}, the loss is {value:.4f}, not {expected:.4f}")
 
 
@@ -400,15 +449,32 @@ def _check_scores(module: Module) -> None:
     model = _talkative(module)
     for _ in range(4):
         source = torch.randint(3, VOCABULARY, (1, 7))
-        found = module.beam_search(model, source, beam=3, length_penalty=1.0, max_length=12)
+        found = module.beam_search(model, source, beam=3, length_penalty=0.6, max_length=12)
+        _require(bool(found), "there is no hypothesis; if none has ended, return the running ones")
         _require([score for score, _ in found] == sorted((score for score, _ in found), reverse=True), "not best first")
         for score, ids in found:
+            _require(BOS not in ids, "a hypothesis contains BOS")
             total = _log_probability(model, source, ids)
+            right = total / len(ids) ** 0.6
             _require(
-                abs(score - total / len(ids)) < 1e-3,
+                abs(score - right) < 1e-3,
                 f"a hypothesis of {len(ids)} tokens with log-probability {total:.3f} has the score {score:.3f}, not "
-                f"{total / len(ids):.3f}: divide by the length once, when it ends, not at every step",
+                f"{right:.3f} (length penalty 0.6): {_cause_of_score(score, total, len(ids))}",
             )
+
+
+def _cause_of_score(score: float, total: float, length: int) -> str:
+    causes = {
+        "the length counts BOS": total / (length + 1) ** 0.6,
+        "the length does not count EOS": total / max(length - 1, 1) ** 0.6,
+        "the length is multiplied by the penalty; it is raised to its power": total / (length * 0.6),
+        "the sum is not divided": total,
+        "probabilities, not log-probabilities": math.exp(total) / length**0.6,
+    }
+    for cause, value in causes.items():
+        if abs(score - value) < 1e-3:
+            return cause
+    return "divide the sum by the length once, when the hypothesis ends, not at every step"
 
 
 def _log_probability(model: Any, source: Tensor, ids: list[int]) -> float:
