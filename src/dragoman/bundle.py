@@ -64,28 +64,34 @@ class StoredModel:
         directory: The bundle.
         recipe: Its recipe.
         sizes: Sizes of the vocabularies of source and target, and the id of padding in the source.
-        stored: The content of its bundle.json, which has the checksum of the weights.
+        stored: The content of its bundle.json.
+        checksum: The SHA-256 of the weights.
     """
 
-    def __init__(self, directory: Path, recipe: Recipe, sizes: tuple[int, int, int], stored: bytes) -> None:
-        self._directory, self._recipe, self._sizes, self._stored = directory, recipe, sizes, stored
+    def __init__(
+        self, directory: Path, recipe: Recipe, sizes: tuple[int, int, int], stored: bytes, checksum: str
+    ) -> None:
+        self._directory = directory.absolute()  # the process may change its working directory
+        self._recipe, self._sizes, self._stored, self._checksum = recipe, sizes, stored, checksum
 
     @cached_property
     def model(self) -> Transformer:
         """The model in evaluation mode.
 
         Raises:
-            UserError: The weights do not fit the recipe, or are not finite, or the bundle was replaced.
+            UserError: The weights do not fit the recipe, or are not finite, or the bundle was changed or deleted.
         """
+        path = self._directory / WEIGHTS
         try:
-            model = _read_model(self._directory / WEIGHTS, self._recipe.model, self._sizes)
+            model = _read_model(path, self._recipe.model, self._sizes)
+            _require_checksum(path, self._checksum)  # the weights may have been changed since the bundle was loaded
         except UserError:
             if _read_stored(self._directory) == self._stored:
                 raise
         else:
             if _read_stored(self._directory) == self._stored:
                 return model
-        raise UserError(f"{self._directory}: the bundle was replaced after it was loaded; load it again")
+        raise UserError(f"{self._directory}: the bundle was replaced or deleted after it was loaded; load it again")
 
 
 @dataclass(frozen=True)
@@ -182,7 +188,8 @@ class Bundle:
         """Read a bundle, or the bundle of a run directory.
 
         Raises:
-            UserError: There is no bundle, or it is damaged, of another program, or of a newer format.
+            UserError: There is no bundle, or its files are damaged, of another program, or of a newer format. Whether
+                the weights fit the recipe is known when they are read, see `StoredModel.model`.
         """
         for _ in range(MAX_READS):
             directory, stored = _find_stored(path)
@@ -209,7 +216,7 @@ class Bundle:
         sizes = len(source.vocabulary), len(target.vocabulary)
         return cls(
             recipe,
-            StoredModel(directory, recipe, (*sizes, source.vocabulary.pad), stored),
+            StoredModel(directory, recipe, (*sizes, source.vocabulary.pad), stored, about["sha256"][WEIGHTS]),
             source,
             target,
             **{key: about[key] for key in TABLES},
@@ -323,8 +330,12 @@ def _check_files(directory: Path, expected: dict[str, str]) -> None:
                 pass
         else:
             require_size(path)
-        if sha256(path) != expected.get(name):
-            raise UserError(f"{path}: damaged (its SHA-256 differs from the one in bundle.json); copy the bundle again")
+        _require_checksum(path, expected.get(name))
+
+
+def _require_checksum(path: Path, expected: str | None) -> None:
+    if sha256(path) != expected:
+        raise UserError(f"{path}: damaged (its SHA-256 differs from the one in bundle.json); copy the bundle again")
 
 
 def _read_model(path: Path, settings: Model, sizes: tuple[int, int, int]) -> Transformer:

@@ -42,7 +42,7 @@ def check_spans(source: str, translation: str, languages: Languages) -> list[str
         (source[start:end], kind) for start, end, kind in find_spans_with_quantities(source)
     ):
         expected, found = _count(span, kind, source), _count(span, kind, translation)
-        inside = [each for each in quantities if kind == "number" and each.removeprefix("missing: ") in span]
+        inside = [each for each in quantities if kind == "number" and _has_number(span, each.removeprefix("missing: "))]
         quantities = [each for each in quantities if each not in inside]
         if found > expected:
             problems.append(f"repeated: {span}")
@@ -53,6 +53,11 @@ def check_spans(source: str, translation: str, languages: Languages) -> list[str
         return problems
     invented = (translation[start:end] for start, end, _ in find_spans(translation) if translation[start] == "&")
     return [*problems, *(f"invented: {span}" for span in dict.fromkeys(invented) if span not in source)]
+
+
+def _has_number(span: str, number: str) -> bool:
+    """Whether a span contains a number, which is no part of a longer one: 15 kg does not contain 5."""
+    return regex.search(rf"(?<![\d.,]){regex.escape(number)}(?!\d|[.,]\d)", span) is not None
 
 
 def misplaced_tags(source: str, translation: str) -> list[str]:

@@ -10,14 +10,14 @@ from itertools import pairwise
 import regex
 
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import PlainText, WholeLines, has_words
-from dragoman.languages.scripts import has_no_spaces
+from dragoman.documents.sentences import PlainText, WholeLines, begins_item, is_translatable
+from dragoman.languages.scripts import begins_small, has_no_spaces
 from dragoman.languages.sentence_marks import SENTENCE_ENDS
 
 LEAST_BREAKS = 3
 """Fewer line breaks inside of sentences are no evidence of a width."""
 
-_WIDTHS = (30, 120)
+_WIDTHS = (45, 120)
 """Of wrapped text; verses and lists are narrower, and paragraphs on one line are wider."""
 _NEAR = 0.8
 """The least share of the width that a line has together with the first word of the next line."""
@@ -152,13 +152,15 @@ def _belong_together(first: str, second: str, width: int) -> bool:
         return False
     if _END.search(first):
         return _is_full(first, second, width)
-    return _is_full(first, second, _NEAR * width) or (_begins_small(second) and 2 * len(first) >= width)
+    return _is_full(first, second, _NEAR * width)
 
 
 def _may_belong_together(first: str, second: str) -> bool:
     """Whether a line may continue the text of the line before it."""
     content = second[_prefix_length(second) :]
-    if not (has_words(first) and has_words(content)) or _ITEM.match(content):
+    if not (is_translatable(first) and is_translatable(content)) or _ITEM.match(content) or begins_item(content):
+        return False
+    if _prefix_length(second) > _prefix_length(first):  # code, or another paragraph
         return False
     return _quoted(first) == _quoted(second) and not (_COLUMNS.search(first.lstrip()) or _COLUMNS.search(content))
 
@@ -171,9 +173,9 @@ def _is_full(first: str, second: str, width: float) -> bool:
 
 
 def _begins_small(line: str) -> bool:
-    """Whether a line begins with a letter that is not a capital."""
-    first = line[_prefix_length(line) :][:1]
-    return first.isalpha() and not first.isupper()
+    """Whether a line begins with a small letter, or in a script without spaces, where no word has to fit."""
+    content = line[_prefix_length(line) :]
+    return begins_small(content) or (content[:1].isalpha() and has_no_spaces([content]))
 
 
 def _prefix_length(line: str) -> int:

@@ -80,7 +80,12 @@ def _breaks(text: str) -> list[tuple[int, int]]:
     """The start and the end of each tab, and of each line break and tab that is written as in a program."""
     tabs = [(place, place + 1) for place, character in enumerate(text) if character == "\t"]
     spans = find_spans(text) if "\\" in text else ()
-    return sorted([*tabs, *((start, end) for start, end, _ in spans if _ESCAPED_BREAK.fullmatch(text, start, end))])
+    escaped = [(start, end) for start, end, _ in spans if _ESCAPED_BREAK.fullmatch(text, start, end)]
+    # between spaces, it is mentioned: "lines end with \\n and columns with \\t"
+    mentioned = [
+        each for each in escaped if text[each[0] - 1 : each[0]].isspace() and text[each[1] : each[1] + 1].isspace()
+    ]
+    return sorted([*tabs, *(each for each in escaped if each not in mentioned)])
 
 
 def is_kept_whole(text: str, whole_lines: WholeLines) -> bool:
@@ -139,7 +144,7 @@ def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, i
     starts, readable = {span.start for span in first}, _prepare(text, primary, first)
     inside = {place for start, end in breaks for place in range(start + 1, end)}
     around = {place for each in breaks for place in each if place < len(text)}
-    found = {end for each in _find_ends(readable, primary) if (end := after_closing(text, each)) < len(text)}
+    found = {end for end in _closed_ends(text, _find_ends(readable, primary)) if end < len(text)}
     found.update(_other_ends(text, spans))
     ends = sorted((found | around) - inside)
     start = last = index = 0
@@ -158,6 +163,15 @@ def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, i
         last = end
     if start < len(text):
         yield start, len(text)
+
+
+def _closed_ends(text: str, ends: Iterable[int]) -> Iterator[int]:
+    """Where sentences end, with closing brackets and further marks; ends inside of these are skipped."""
+    last = 0
+    for end in ends:
+        if end >= last:
+            last = after_closing(text, end)
+            yield last
 
 
 def _other_ends(text: str, spans: Iterable[Span]) -> Iterator[int]:
@@ -210,7 +224,7 @@ def _find_ends(text: str, language: str) -> Iterator[int]:
 
 _SHAPES = r"\p{Block=Geometric_Shapes}\p{Block=Dingbats}★☆"
 _BULLETS = regex.compile(
-    rf"\s*(?:(?:[-*+•‣◦–—·>{_SHAPES}]|\#{{1,6}})\s+(?=\S)|[・※{_SHAPES}]\s*(?=[{WITHOUT_SPACES}]))*"
+    rf"\s*(?:(?:[-*+•‣◦–—·>{_SHAPES}]|\#{{1,6}})\s+(?=\S)|(?![○◯△□◇])[・※{_SHAPES}]\s*(?=[{WITHOUT_SPACES}]))*"
 )
 _HAN_NUMBER = "[一二三四五六七八九十]"
 _ITEM_LABEL = regex.compile(
@@ -248,6 +262,12 @@ class PlainText:
     def assemble(self, translations: Sequence[TranslatedSegment]) -> str:
         """The text with the translation of each segment."""
         return join_translations(self._text, self._spans, [translation.text for translation in translations])
+
+
+def begins_item(line: str) -> bool:
+    """Whether a line without indentation begins with a bullet, or with the number or letter of a list."""
+    bullets = _BULLETS.match(line)
+    return bool((bullets and bullets.end()) or _ITEM_LABEL.match(line) or _ITEM_NUMBER.match(line))
 
 
 def find_in_memory(memory: TranslationMemory, text: str) -> str | None:
@@ -303,7 +323,8 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
             if letter := found["letter"]:
                 lettered.append(_NumberedLine(index, rank, _place_in_alphabet(letter), found.end()))
             else:
-                start = found.end() if found["parts"] else start  # 1.2. is no ordinal number
+                if found["parts"] and primary_language(language) not in ORDINAL_POINTS:  # 3.10. may be a date
+                    start = found.end()
                 numbered.append(_NumberedLine(index, rank, int(found["number"]), found.end()))
         elif label := _ITEM_LABEL.match(line, start):
             start = label.end()

@@ -83,7 +83,7 @@ def _run(check: Check, module: Module) -> Result:
         return Result(check, str(error), written=False)
     except CheckError as error:
         return Result(check, str(error))
-    except Exception as error:  # whatever a learner's code may raise is a result, not a fault of the check
+    except (Exception, SystemExit) as error:  # what a learner's code may raise is a result, not a fault of the check
         return Result(check, f"{type(error).__name__}: {error}")
     return Result(check)
 

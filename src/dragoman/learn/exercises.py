@@ -49,8 +49,12 @@ def load_solution(path: Path) -> ModuleType:
         UserError: The file does not exist, or cannot be imported.
     """
     if not path.is_file():
-        raise UserError(f"{path}: there is no such file; `dragoman learn` creates the course with {FILE_NAME}")
-    return module_from_text(path.read_text(encoding="utf-8"), str(path))
+        raise UserError(f"{path}: there is no such file; `dragoman learn start` creates the course with {FILE_NAME}")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: is not UTF-8; save it again in UTF-8") from error
+    return module_from_text(text, str(path))
 
 
 def module_from_text(text: str, origin: str) -> ModuleType:
@@ -60,13 +64,13 @@ def module_from_text(text: str, origin: str) -> ModuleType:
     module = importlib.util.module_from_spec(specification)
     try:
         exec(compile(text, origin, "exec"), module.__dict__)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         line = _line_of(error, origin)
         raise UserError(f"{origin}{line}: cannot be imported: {type(error).__name__}: {error}") from error
     return module
 
 
-def _line_of(error: Exception, origin: str) -> str:
+def _line_of(error: BaseException, origin: str) -> str:
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}"
     number, trace = None, sys.exc_info()[2]

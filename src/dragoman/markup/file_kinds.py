@@ -65,7 +65,7 @@ FILE_KINDS = (
         "rename it to .xlf",
         pattern=_root(r"(?:\w+:)?xliff"),
     ),
-    FileKind("a file of subtitles (WebVTT)", _COPY, "rename it to .vtt", (".vtt",), r"WEBVTT\b"),
+    FileKind("a file of subtitles (WebVTT)", _COPY, "rename it to .vtt", (".vtt",), r"WEBVTT[^\n]*\n[\s\S]*?-->"),
     FileKind(
         "a file of subtitles, with numbers and times between the texts",
         _COPY,
@@ -78,8 +78,8 @@ FILE_KINDS = (
         _COPY,
         "save it as .srt, for example with: ffmpeg -i FILE NEW.srt",
         (".ass", ".ssa", ".sbv", ".ttml", ".dfxp"),
-        r"\[Script Info\]|(?:\d+\s*\n)?\d{1,2}:\d\d:\d\d[,.]\d{2,3}[ \t]*,|\{\d+\}\{\d+\}|(?:\[[a-z]+:[^\]\n]*\]\s*)*"
-        r"\[\d\d:\d\d[.:]\d\d|" + _root("tt", "SAMI"),
+        r"\[Script Info\]|(?:\d+\s*\n)?\d{1,2}:\d\d:\d\d[,.]\d{2,3}[ \t]*,[ \t]*\d{1,2}:\d\d:\d\d|\{\d+\}\{\d+\}"
+        r"|(?:\[[a-z]+:[^\]\n]*\]\s*)*(?:\[\d\d:\d\d\.\d\d\d?\][^\n]*(?:\n|$)){2}|" + _root("tt", "SAMI"),
         (".sub", ".smi", ".lrc"),
     ),
     FileKind("a text in RTF", _COPY, "save it as .docx", (".rtf",), r"\{\\rtf"),
@@ -217,7 +217,7 @@ FILE_KINDS = (
         "take its sentences: sed -n 's/^# text = //p' FILE > NEW",
         "take its sentences: sed -n 's/^# text = //p' FILE > NEW.txt",
         (".conllu", ".conll"),
-        r"(?:#[^\n]*\n)*1(?:\t[^\t\n]+){4}",
+        r"(?:#[^\n]*\n)*1(?:\t[^\t\n]+){7,9}\r?\n2\t",
     ),
 )
 """In the order in which they are tried."""

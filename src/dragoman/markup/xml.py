@@ -89,16 +89,6 @@ def xml_text(node: XmlNode) -> str:
     return node.text if isinstance(node, XmlText) else "".join(map(xml_text, node.children))
 
 
-def is_protected(node: XmlElement) -> bool:
-    """Whether an element says that it must not be translated."""
-    values = node.attributes
-    return (
-        values.get("translate") == "no"
-        or values.get("mtype") == "protected"
-        or "notranslate" in values.get("class", "").split()
-    )
-
-
 def is_translated(attributes: Mapping[str, str], inherited: bool) -> bool:
     """What an element says about the translation of its content, or else the element around it."""
     return {"yes": True, "no": False}.get(attributes.get("translate", ""), inherited)

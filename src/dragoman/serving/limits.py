@@ -91,7 +91,10 @@ class LimitBodies:
             return
         settings = self._settings
         headers = Headers(scope=scope)
-        is_upload = scope["path"] in self._uploads and headers.get("content-type", "").lower().startswith(MULTIPART)
+        is_upload = (
+            scope["path"] in self._uploads
+            and headers.get("content-type", "").partition(";")[0].strip().lower() == MULTIPART
+        )
         limit = settings.file_bytes + _FORM_BYTES if is_upload else settings.body_bytes
         too_large = f"Invalid request: the body is larger than {limit} bytes"
         deadline = asyncio.get_running_loop().time() + settings.read_seconds

@@ -129,6 +129,7 @@ class GlossaryStore:
         lines = "\n".join(f"{one.source}\t{one.target}" for one in glossary.terms)
         stored = StoredGlossary(secrets.token_hex(16), name, *languages, created, len(glossary.terms), lines)
         with self._database.open() as database:
+            database.execute("BEGIN IMMEDIATE")  # so that no other request is counted between these statements
             columns = [name for _, name, *_ in database.execute("PRAGMA table_info(glossaries)")]
             if "client" not in columns:
                 database.execute("ALTER TABLE glossaries ADD COLUMN client TEXT")
@@ -240,6 +241,7 @@ class CorrectionStore:
         """
         equal = "SELECT 1 FROM corrections WHERE source = ? AND target = ? AND text = ? AND translation = ?"
         with self._database.open() as database:
+            database.execute("BEGIN IMMEDIATE")  # so that no other request is counted between these statements
             if database.execute(equal, (*languages, text, translation)).fetchone():
                 return
             (count,) = database.execute("SELECT count(*) FROM corrections WHERE NOT approved").fetchone()

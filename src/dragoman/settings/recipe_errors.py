@@ -128,7 +128,7 @@ def _written(location: Location, document: Any) -> Location:
         steps.append(step)
         if isinstance(document, dict):
             document = document.get(str(step))
-        elif isinstance(document, list) and isinstance(step, int):
+        elif isinstance(document, list) and isinstance(step, int) and step < len(document):
             document = document[step]
     return tuple(steps)
 
@@ -140,6 +140,8 @@ def _dotted(location: Location) -> str:
 
 def _shown(document: Any, location: Location) -> str:
     for step in location:
+        if isinstance(document, list) and isinstance(step, int) and step >= len(document):
+            break  # an element that is missing: its list is shown
         document = document[step]
     return shortened(json.dumps(document, ensure_ascii=False, default=str))
 

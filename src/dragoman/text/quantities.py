@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import regex
 
@@ -176,14 +176,15 @@ class _Quantities:
         hours = {hour for hour, minutes in _AFTERNOON.findall(self.text) if not minutes}
         return [str(int(number) + 12)] if number in hours else []
 
+    @cached_property
+    def _groups(self) -> set[str]:
+        """The groups of digits of all numbers, and 1, which may be an article."""
+        return {"1", *(group.lstrip("0") for other in self.numbers for group in _groups(other))}
+
     def may_mean(self, number: str) -> bool:
         """Whether a number of a translation may come from this text."""
         hours = [str(int(number) % 12), str(int(number) + 12)] if number.isdecimal() and len(number) < 3 else []
-        written = {
-            "1",
-            *(group.lstrip("0") for other in self.numbers for group in _groups(other)),
-        }  # "1" may be an article
-        is_part = written.issuperset(group.lstrip("0") for part in number.split() for group in _groups(part))
+        is_part = self._groups.issuperset(group.lstrip("0") for part in number.split() for group in _groups(part))
         return is_part or any(map(self.keeps, (number, *hours)))
 
     def keeps(self, number: str) -> bool:
@@ -235,9 +236,7 @@ def is_kept(number: str, text: str) -> bool:
     (4,700,000 and 4.7 million).
     """
     number = _NUMBERS.findall(number)[0]  # without its sign, unit and currency
-    others = [other for pattern in (_NUMBERS, _PARTS) for other in pattern.findall(text)]
-    found = {_shortest(_value(part)) for other in others for part in (other, *_BETWEEN_VALUES.split(other))}
-    found.update(_in_afternoon(*clock) for clock in _AFTERNOON.findall(text))
+    others, found = _written_numbers(text)
     if (clock := _CLOCK.fullmatch(number)) and _in_afternoon(*clock.groups()) in found:
         return True
     value = _value(number)
@@ -247,6 +246,15 @@ def is_kept(number: str, text: str) -> bool:
         return _is_date_kept(value, others)
     parts = _BETWEEN_VALUES.split(number)
     return len(parts) > 1 and found.issuperset(_shortest(_value(part)) for part in parts)
+
+
+@lru_cache(maxsize=16)
+def _written_numbers(text: str) -> tuple[Sequence[str], frozenset[str]]:
+    """The numbers of a text as it writes them, and the values that they may have."""
+    others = [other for pattern in (_NUMBERS, _PARTS) for other in pattern.findall(text)]
+    found = {_shortest(_value(part)) for other in others for part in (other, *_BETWEEN_VALUES.split(other))}
+    found.update(_in_afternoon(*clock) for clock in _AFTERNOON.findall(text))
+    return others, frozenset(found)
 
 
 def _is_date_kept(date: str, others: Sequence[str]) -> bool:

@@ -84,10 +84,10 @@ def _has_marks(text: str, other: str) -> bool:
         return False
     if not any(map(str.isalpha, text)):
         return text.count("?") >= MIN_LOST_LETTERS and any(map(str.isalpha, other))
-    return any(
-        _FIRST_MARK.search(word) or ((set(word) == {"?"} or _LAST_MARK.search(word)) and after[:1].islower())
-        for word, after in marked
-    )
+    if any(_FIRST_MARK.search(word) or (set(word) == {"?"} and after[:1].islower()) for word, after in marked):
+        return True
+    # one may be a question in direct speech: "Really? he asked."
+    return sum(bool(_LAST_MARK.search(word)) and after[:1].islower() for word, after in marked) > 1
 
 
 class LostLetters:

@@ -57,10 +57,6 @@ def _join_subwords(text: str) -> str:
     return _SUBWORD_MARKS.sub("", text)
 
 
-def _with_two_letters(text: str) -> str:
-    return text.translate(_TWO_LETTERS)
-
-
 def _without_accents(text: str) -> str:
     decomposed = unicodedata.normalize("NFD", text.translate(_WITHOUT_PARTS))
     return "".join(each for each in decomposed if not unicodedata.combining(each))

@@ -75,6 +75,7 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
     place = next(filter(_is_writable, (inside, cached)), None)
     if place is None:
         raise UserError(f"{path}: neither the bundle's directory nor the cache directory is writable")
+    _ = bundle.model  # whose errors are those of every engine
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with wait_for_lock(_lock_file(place), "converts the same bundle", warnings.warn):

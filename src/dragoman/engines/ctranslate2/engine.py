@@ -117,8 +117,7 @@ class CTranslate2Engine:
         """The engine for what CTranslate2 cannot do; torch is only loaded for it."""
         from dragoman.engines.torch_engine import open_engine as open_torch_engine
 
-        bundle = replace(self.request.bundle, weights=self.model)
-        return open_torch_engine(replace(self.request, bundle=bundle, path=None, compute_type="float32"))
+        return open_torch_engine(replace(self.request, path=None, compute_type="float32"))
 
     def translate(
         self,

@@ -58,6 +58,7 @@ def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
         bundle = start_in_direction(Bundle.load(path), recipe.data.languages, recipe.training.new_vocabulary)
         if read_digests(run / START_FILE).get("sha256", bundle.digest) != bundle.digest:
             raise UserError(f"{path}: this is not the bundle that the run was started from, or it was changed")
+        _ = bundle.model  # read now: an unusable one is refused before the text is prepared
     except UserError as error:
         if not checkpoint_steps(run) or saved_tokenizers(run) is None or recipe.training.start_share:
             raise UserError(f"training.start_from: {error}") from error

@@ -48,8 +48,8 @@ function cellsOf(line) {
   return [...cells, ...line.slice(last).split(TAB_ENDS)];
 }
 
-/** Where the text of each line begins, after its bullets, and number or letter, by the same rules as
- *  `dragoman.documents.sentences`: in languages that write a point after ordinal numbers, "2." may be one. */
+/** Where the text of each line begins, after its bullets, and number or letter, by the most frequent
+ *  rules of `dragoman.documents.sentences`: in languages that write a point after ordinal numbers, "2." may be one. */
 function contentStarts(lines, language) {
   const starts = [], numbered = [];
   let rank = 0; // of the lines that are not empty
@@ -89,7 +89,7 @@ function splitCell(text, language, isTooLong) {
   });
 }
 
-/** A text with a translation in place of each sentence, by the same rules as `dragoman.documents.joining`: a space is
+/** A text with a translation in place of each sentence, by the same rules as `dragoman.documents.sentences`: a space is
  *  added between sentences if only the source needs none there, and a final point that a translation lacks if another
  *  sentence follows on the line.
  *  @param parts the parts of the text, as of `splitText`
