@@ -1,6 +1,6 @@
 """The Transformer of "Attention Is All You Need" (Vaswani et al. 2017) in one file: model, loss, training, search.
 
-Shapes are (batch, length, d_model) unless a comment says otherwise. Masks are True where attention is allowed.
+Shapes are (batch, length, d_model) unless a comment gives others. Masks are True where attention is allowed.
 """
 
 from __future__ import annotations

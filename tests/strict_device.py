@@ -16,8 +16,6 @@ from torch.utils import _foreach_utils
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from dragoman.system import tensors
-
 DEVICE = torch.device("lazy", 0)
 """A device that torch knows by name only, so that every tensor on it is a `DeviceTensor`.
 
@@ -123,7 +121,9 @@ def strict_device() -> Iterator[torch.device]:
     with pytest.MonkeyPatch.context() as patch, _Lists(), _Kernels():  # type: ignore[no-untyped-call]
         patch.setattr(optimizer, "_get_fused_kernels_supported_devices", lambda: fused)
         patch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
-        patch.setattr(tensors, "save_file", lambda saved, path: save_file({k: v.cpu() for k, v in saved.items()}, path))
+        patch.setattr(
+            "safetensors.torch.save_file", lambda saved, path: save_file({k: v.cpu() for k, v in saved.items()}, path)
+        )
         patch.setattr(torch.__future__, "get_swap_module_params_on_conversion", lambda: True)
         patch.setattr(torch._C, "_InferenceMode", lambda mode: torch.no_grad() if mode else nullcontext())
         yield DEVICE

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from openpyxl import Workbook
+from openpyxl.worksheet.worksheet import Worksheet
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.memory import TranslationMemory
@@ -76,7 +77,8 @@ def write_tsv(directory: Path, units: Sequence[Unit]) -> CorpusFile:
 
 def write_xlsx(directory: Path, units: Sequence[Unit]) -> CorpusFile:
     book = Workbook()
-    sheet = book.create_sheet(index=0)
+    sheet = book.active
+    assert isinstance(sheet, Worksheet)
     for row in _rows(units):
         sheet.append(row)
     book.save(directory / "t.xlsx")

@@ -459,6 +459,7 @@ def test_a_teacher_or_a_text_that_changes_while_text_is_translated_is_refused(
     recipe = make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)], mono=[str(mono)])
     assert train(recipe, expected)
     content, original = mono.read_text("utf-8"), Bundle.load(teacher)
+    _ = original.model  # read now, before it is replaced
 
     def change(corpus: SyntheticCorpus, *arguments: Any) -> Any:
         if corpus.name == "monolingual text":

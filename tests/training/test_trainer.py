@@ -144,13 +144,13 @@ def test_epochs_of_accumulated_batches_end_with_a_whole_step(make_trainer: Train
 
 
 class Clock:
-    """A machine of an even speed: each look at it is 10 ms later."""
+    """A machine of an even speed: each look at it is 3 ms later."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     def monotonic(self) -> float:
-        self.seconds += 0.01
+        self.seconds += 0.003
         return self.seconds
 
 
@@ -160,7 +160,7 @@ def test_minutes_end_in_time_with_a_rate_near_zero(
 ) -> None:
     budget = ("training.minutes=0.01", "training.validations=3", "training.validation_sentences=1")
     trainer = make_trainer(*budget, f"training.schedule={schedule}")
-    monkeypatch.setattr("dragoman.training.loop.progress.time", Clock())
+    monkeypatch.setattr("dragoman.training.loop.trainer.time", Clock())
     assert trainer.train()
     assert trainer.state.progress.seconds == pytest.approx(0.6, abs=0.05)
     rates = [line["learning_rate"] for line in lines(trainer, "train")]
@@ -299,7 +299,7 @@ def test_validations_take_at_most_their_share_of_a_budget_in_minutes(
     """Other budgets do not depend on the clock, so that the same recipe gives the same weights again."""
     trainer = make_trainer(f"training.{budget}", "training.validations=50", "training.validation_share=0.2")
     clock = [0.0]
-    monkeypatch.setattr("dragoman.training.loop.progress.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr("dragoman.training.loop.trainer.time", SimpleNamespace(monotonic=lambda: clock[0]))
     evaluate, take_step = trainer.validator.evaluate, trainer.take_step
 
     def slow_evaluate(model: Transformer) -> tuple[Report, list[str]]:

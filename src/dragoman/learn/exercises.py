@@ -58,7 +58,7 @@ def load_solution(path: Path) -> ModuleType:
 
 
 def module_from_text(text: str, origin: str) -> ModuleType:
-    """Run the text as a module of its own, which is not registered anywhere."""
+    """Run the text as a module, which is not registered anywhere."""
     specification = importlib.util.spec_from_loader("transformer", loader=None, origin=origin)
     assert specification is not None
     module = importlib.util.module_from_spec(specification)

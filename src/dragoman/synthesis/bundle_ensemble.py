@@ -101,6 +101,7 @@ def largest_vocabulary(bundle: Bundle) -> int:
 def _load_in_direction(path: str, languages: Languages) -> Bundle:
     """A bundle for these languages, apart from regions; raises UserError if it is not for them."""
     bundle = Bundle.load(path)
+    _ = bundle.model  # read now: the work can take hours, and the bundle may be replaced
     if languages_of(bundle):
         return choose_direction(bundle, *languages)
     own = bundle.recipe.data.languages

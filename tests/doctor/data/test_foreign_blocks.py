@@ -73,7 +73,11 @@ def test_many_lines_in_another_language_are_found_anywhere(captions: dict[str, l
 
 def test_clean_text_has_no_block_in_another_language(captions: dict[str, list[str]], tmp_path: Path) -> None:
     findings, _ = check_french_czech(tmp_path, captions["fr"], captions["cs"])
-    assert {finding.code for finding in findings} <= {"duplicates"}, findings
+    others = [finding for finding in findings if finding.code != "duplicates"]
+    assert {finding.code for finding in others}.isdisjoint(("wrong-language", "wrong-script", "second-language")), (
+        findings
+    )
+    assert sum(finding.measured["count"] for finding in others) <= 0.005 * SIZE, findings
 
 
 @pytest.mark.parametrize("own", ["de", "en", "fr", "cs"])

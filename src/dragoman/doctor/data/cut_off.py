@@ -2,7 +2,7 @@
 
 What such a pair looks like differs between corpora: whether sentences end with punctuation, and how well the length and
 the words of a side are known from the other side. Therefore texts of the corpus itself are cut, and a logistic
-regression learns from them and from the complete texts how much each kind of evidence is worth.
+regression learns from them and from the complete texts how much weight each kind of evidence has.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dragoman.doctor.data.line_statistics import LETTER_END, Flags
 from dragoman.doctor.data.pair_scores import PairScores
 from dragoman.doctor.data.words import HASHES, find_words
 
-MIN_LINES = 300  # of a corpus
+MIN_LINES = 2_000  # of a corpus; fewer do not show what a cut text looks like
 LEARNED_LINES, CUT_LINES = 20_000, 2_000  # complete texts, and texts that are cut
 MIN_WORDS = 4  # of texts that are cut
 USUAL_SHARE = 0.01  # of texts that are cut off, in the corpora that this is for

@@ -30,6 +30,7 @@ MIN_LOST_WORDS = 3  # words of question marks only
 MIN_LOST_LETTERS = 3  # question marks of a text without letters
 
 _WORD = re.compile(r"[^\W\d_]+")
+MIN_WORDS = 20_000  # of a side; fewer do not show how its language is spelled
 MIN_SPECIAL = 2e-3  # share of letters outside of ASCII; languages with fewer lose nothing that could be found
 MIN_SPECIAL_LETTER = 1e-4  # share of a letter that may have been dropped
 MAX_ASCII_LOSS = 0.5  # of the letters; scripts without ASCII letters lose whole words
@@ -108,7 +109,7 @@ class LostLetters:
         self._special_share = sum(special.values()) / total
         self._evidence: dict[str, float] = {}
         self._hashes: NDArray[np.bool_] = np.zeros(HASHES, np.bool_)
-        if MIN_SPECIAL <= self._special_share <= MAX_ASCII_LOSS:
+        if sum(counts.values()) >= MIN_WORDS and MIN_SPECIAL <= self._special_share <= MAX_ASCII_LOSS:
             usual = [letter for letter, count in special.items() if count >= MIN_SPECIAL_LETTER * total]
             self._evidence = dict(_weigh_words(counts, others, usual))
             self._hashes[find_words(list(self._evidence)).hashes] = True
