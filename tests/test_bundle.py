@@ -159,7 +159,7 @@ def test_the_model_of_a_replaced_bundle_is_not_mixed_with_its_other_files(bundle
     before = read.model
     replace(translator.bundle, weights=doubled(translator)).save(bundle)
     assert read.model is before
-    with pytest.raises(UserError, match="the bundle was replaced after it was loaded; load it again"):
+    with pytest.raises(UserError, match="the bundle was replaced or deleted after it was loaded; load it again"):
         _ = unread.model
 
 

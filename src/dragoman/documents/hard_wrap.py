@@ -17,7 +17,8 @@ from dragoman.languages.sentence_marks import SENTENCE_ENDS
 LEAST_BREAKS = 3
 """Fewer line breaks inside of sentences are no evidence of a width."""
 
-_WIDTHS = (45, 120)
+LEAST_WIDTH_WITHOUT_SPACES = 15  # characters of East Asian scripts, which are twice as wide
+_WIDTHS = (38, 120)
 """Of wrapped text; verses and lists are narrower, and paragraphs on one line are wider."""
 _NEAR = 0.8
 """The least share of the width that a line has together with the first word of the next line."""
@@ -121,7 +122,8 @@ def find_width(lines: Sequence[str]) -> int:
     if len(lengths) < LEAST_BREAKS:
         return 0
     width = lengths[min(len(lengths) - 1, int(_USUAL * len(lengths)))]
-    if not _WIDTHS[0] <= width <= _WIDTHS[1]:
+    least = LEAST_WIDTH_WITHOUT_SPACES if has_no_spaces(lines) else _WIDTHS[0]
+    if not least <= width <= _WIDTHS[1]:
         return 0
     near = [(first, second) for first, second in pairs if _is_full(first, second, _NEAR * width)]
     inside = [second for first, second in near if not _END.search(first)]
@@ -158,11 +160,16 @@ def _belong_together(first: str, second: str, width: int) -> bool:
 def _may_belong_together(first: str, second: str) -> bool:
     """Whether a line may continue the text of the line before it."""
     content = second[_prefix_length(second) :]
-    if not (is_translatable(first) and is_translatable(content)) or _ITEM.match(content) or begins_item(content):
+    if not (is_translatable(first) and is_translatable(content)) or _begins_item(content):
         return False
-    if _prefix_length(second) > _prefix_length(first):  # code, or another paragraph
+    is_deeper = _prefix_length(second) > _prefix_length(first)
+    if is_deeper and not _begins_item(first[_prefix_length(first) :]):  # code, or another paragraph
         return False
     return _quoted(first) == _quoted(second) and not (_COLUMNS.search(first.lstrip()) or _COLUMNS.search(content))
+
+
+def _begins_item(content: str) -> bool:
+    return bool(_ITEM.match(content)) or begins_item(content)
 
 
 def _is_full(first: str, second: str, width: float) -> bool:

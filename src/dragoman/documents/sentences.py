@@ -323,7 +323,8 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
             if letter := found["letter"]:
                 lettered.append(_NumberedLine(index, rank, _place_in_alphabet(letter), found.end()))
             else:
-                if found["parts"] and primary_language(language) not in ORDINAL_POINTS:  # 3.10. may be a date
+                has_points = primary_language(language) in ORDINAL_POINTS
+                if found["parts"] and not (has_points and begins_small(line[found.end() :])):  # "3.10. ist" is a date
                     start = found.end()
                 numbered.append(_NumberedLine(index, rank, int(found["number"]), found.end()))
         elif label := _ITEM_LABEL.match(line, start):

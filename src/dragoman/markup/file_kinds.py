@@ -217,7 +217,7 @@ FILE_KINDS = (
         "take its sentences: sed -n 's/^# text = //p' FILE > NEW",
         "take its sentences: sed -n 's/^# text = //p' FILE > NEW.txt",
         (".conllu", ".conll"),
-        r"(?:#[^\n]*\n)*1(?:\t[^\t\n]+){7,9}\r?\n2\t",
+        r"(?:#[^\n]*\n)*1(?:\t[^\t\n]+){4,9}\r?\n2\t",
     ),
 )
 """In the order in which they are tried."""
