@@ -30,8 +30,8 @@ _USUAL = 0.9
 """The share of lines that are not longer than the width; an address on the Web may be."""
 
 _PREFIX = regex.compile(r"\s*(?:>\s?)*")
-_ITEM = regex.compile(r"[-*+•‣◦▪–—·]\s|\(?(?:\p{N}{1,3}|\p{L}|[ivx]{2,5})[.)]\s|\#{1,6}\s|[|=_~#+-]{2}")
-"""What begins an item of a list, a heading or a row of a table."""
+_RULE = regex.compile("[|=_~#+-]{2}")
+"""What begins a rule, or a row of a table."""
 _COLUMNS = regex.compile(r"\S(?: {3,}|\t+)\S")
 _END = regex.compile(rf"[{SENTENCE_ENDS}:;][\p{{Pe}}\p{{Pf}}\p{{Pi}}\"'*_]*$")
 
@@ -169,7 +169,7 @@ def _may_belong_together(first: str, second: str) -> bool:
 
 
 def _begins_item(content: str) -> bool:
-    return bool(_ITEM.match(content)) or begins_item(content)
+    return begins_item(content) or bool(_RULE.match(content))
 
 
 def _is_full(first: str, second: str, width: float) -> bool:
