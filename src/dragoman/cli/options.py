@@ -54,6 +54,11 @@ Device = Annotated[
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print which engine is used, and why, to standard error.")]
 
 
+def minutes_option(description: str) -> Any:
+    """The option for the time that a training may take."""
+    return typer.Option("--minutes", min=0.1, max=1_000_000, help=description)
+
+
 @dataclass(frozen=True)
 class EngineOptions:
     """What the command line says about engines, and about the direction of a model with several languages."""

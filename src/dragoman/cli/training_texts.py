@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -46,11 +46,6 @@ Force = Annotated[
     bool,
     typer.Option("--force", help="Train a student or a teacher even if the time is too short for useful translations."),
 ]
-
-
-def minutes_option(description: str) -> Any:
-    """The option for the time that a training may take."""
-    return typer.Option("--minutes", min=0.1, max=1_000_000, help=description)
 
 
 @dataclass(frozen=True)

@@ -533,7 +533,7 @@ def write_html(texts: TextTranslator, chosen: TranslateInput, file: IO[str]) -> 
 
     Each text on the command line is a document, and so is all of a file. A text is written with a line break.
     """
-    from dragoman.documents.html_text import HtmlText
+    from dragoman.documents.formats.html import HtmlText
 
     counts = ProblemCounts("part")
     for html in chosen.read_documents():

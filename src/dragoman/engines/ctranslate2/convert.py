@@ -10,8 +10,7 @@ from typing import Any
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.system.cache import cache_directory
-from dragoman.system.files import atomic_directory, read_json, sha256, write_json
-from dragoman.system.leftovers import remove_leftovers
+from dragoman.system.files import atomic_directory, read_json, remove_leftovers, sha256, write_json
 from dragoman.system.locks import wait_for_lock
 from dragoman.system.version import __version__
 from dragoman.text.registry import save_tokenizers

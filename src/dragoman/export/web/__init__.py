@@ -1,1 +1,1 @@
-"""Export to a web page that translates in the browser: `exporter` writes it; its modules are in JavaScript."""
+"""Export to a web page that translates in the browser: `exporter` writes it, with the tables of Python that `patterns` writes."""
