@@ -197,10 +197,10 @@ def test_every_head_can_be_enlarged_by_pointer_and_keyboard(page: Any, explanati
     page.keyboard.press("ArrowRight")
     assert page.locator("#map-title").inner_text() == "Cross-attention: Layer 1, head 2"
     assert float(largest_weight(page)[1]) == pytest.approx(100 * weights[1, 2].max(), abs=1)
-    page.get_by_role("gridcell", name="Rollout").click()
+    page.get_by_role("button", name="Rollout").click()
     rollout = explanation.attention.rollout("cross")
     assert float(largest_weight(page)[1]) == pytest.approx(100 * rollout[2].max(), abs=1)
-    assert page.locator("#heads button[aria-selected=true]").count() == 1
+    assert page.locator("#heads button[aria-pressed=true]").count() == 1
 
 
 def test_words_replace_subwords(page: Any, explanation: Explanation) -> None:

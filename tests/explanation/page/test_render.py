@@ -88,7 +88,7 @@ def test_hostile_text_is_escaped(translator: Translator, explanation: Explanatio
     hostile = Elements(page)
     assert hostile.tags == Elements(page_source).tags
     assert hostile.texts.count(HOSTILE) == 2
-    assert embedded_data(page)["output"][0]["alternatives"][0][0].removeprefix("·") == HOSTILE
+    assert embedded_data(page)["explanations"][0]["output"][0]["alternatives"][0][0].removeprefix("·") == HOSTILE
 
 
 def test_a_truncated_text_has_a_warning(translator: Translator, explanation: Explanation, page_source: str) -> None:

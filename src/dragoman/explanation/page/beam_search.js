@@ -2,13 +2,13 @@
 // The tree of candidates of the beam search, and the hypotheses that ended.
 
 const WIDTH = 104, HEIGHT = 40, GAP = 34, TOP = 20, SPACING = HEIGHT + 8; // of the boxes, in pixels
-const steps = []; // the nodes of each step, the root first
+let steps = []; // the nodes of each step, the root first
 const ended = () => steps.flat().filter((node) => node.status === "ended").sort((one, two) => two.final - one.final);
 const pathTo = (node) => (node ? [...pathTo(node.parent), node] : []);
 
 // Link each candidate to its parent and its children, and mark the path to the translation.
 function buildTree() {
-  steps.push([{ token: data.bos, status: "kept", score: 0, children: [], step: 0, rank: 0 }]);
+  steps = [[{ token: data.bos, status: "kept", score: 0, children: [], step: 0, rank: 0 }]];
   data.steps.forEach((candidates, index) => steps.push(candidates.map((candidate, rank) => {
     const parent = steps[index][candidate.parent];
     const node = { ...candidate, parent, children: [], step: index + 1, rank };
@@ -115,17 +115,21 @@ function listHypotheses() {
     htmlElement("thead", {}, htmlElement("tr", {}, ...head)), htmlElement("tbody", {}, ...rows));
 }
 
-function startBeamSearch() {
-  if (!data.steps.length) {
-    byId("search").replaceChildren(htmlElement("p", { class: "hint" }, "This translation was sampled, so there was no beam search."));
-    return;
-  }
+function drawBeamSearch() {
+  const isBeamSearch = data.steps.length > 0;
+  byId("search-details").hidden = !isBeamSearch;
+  byId("sampled").hidden = isBeamSearch;
+  if (!isBeamSearch) return byId("tree").replaceChildren();
   buildTree();
   drawTree();
   listHypotheses();
   describeBelow(ended()[0]);
-  byId("dropped").addEventListener("change", (event) => {
-    byId("tree").classList.toggle("without-dropped", !event.target.checked);
-    document.querySelector("#tree svg").setAttribute("height", heightOf(steps.flat().filter(isShown)));
-  });
+  hideDropped();
 }
+
+function hideDropped() {
+  byId("tree").classList.toggle("without-dropped", !byId("dropped").checked);
+  document.querySelector("#tree svg").setAttribute("height", heightOf(steps.flat().filter(isShown)));
+}
+
+byId("dropped").addEventListener("change", hideDropped);

@@ -1,8 +1,9 @@
 "use strict";
 // Shared by all scripts of the page: the data, element creation, colors, selection, theme and keyboard shortcuts.
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const [sourceLanguage, targetLanguage] = data.languages;
+const page = JSON.parse(document.getElementById("data").textContent);
+let data = null; // what is shown: one of page.explanations
+let sourceLanguage = "", targetLanguage = "";
 const byId = (id) => document.getElementById(id);
 const formatPercent = (value) => (value >= 0.1 ? Math.round(100 * value) : (100 * value).toPrecision(2).replace(/\.?0+$/, "")) + " %";
 
@@ -119,12 +120,12 @@ const isDark = () =>
     ? document.documentElement.dataset.theme === "dark"
     : matchMedia("(prefers-color-scheme: dark)").matches;
 
-const redraws = []; // functions to call after the colors have changed
+const redraws = []; // functions that draw in colors of the theme
 
 function applyTheme() {
   byId("theme").textContent = isDark() ? "Light" : "Dark";
   readPalette();
-  redraws.forEach((redraw) => redraw());
+  if (data) redraws.forEach((redraw) => redraw());
 }
 
 function switchTheme() {
@@ -136,7 +137,7 @@ byId("theme").addEventListener("click", switchTheme);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("textarea")) return;
   const kind = { 1: "encoder", 2: "decoder", 3: "cross" }[event.key];
   if (kind) document.querySelector(`input[value="${kind}"]`).click();
   if (event.key === "w") document.querySelector("input[name=view]:not(:checked)").click();
