@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from running_inspector import running_inspector
+from running_server import StartServer
 from web_pages import serve_directory
 
-from conftest import Command, StartServer
+from conftest import Command
 from dragoman.bundle import Bundle
 from dragoman.explanation.page.render import render_page
 from dragoman.export.run import export

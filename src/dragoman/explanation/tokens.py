@@ -202,7 +202,8 @@ def sequence_labels(sequence: TokenSequence) -> list[str]:
 
 def token_label(tokenizer: Tokenizer, token: str) -> str:
     """The label of a single token, such as an alternative that is not in the translation."""
-    return _label(token, token == tokenizer.vocabulary.specials.eos or tokenizer.starts_word(token))
+    specials = tokenizer.vocabulary.specials
+    return _label(token, token in (specials.bos, specials.eos) or tokenizer.starts_word(token))
 
 
 def _label(token: str, starts_word: bool) -> str:

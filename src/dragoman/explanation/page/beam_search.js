@@ -35,7 +35,7 @@ function edgeOf(node) {
 function boxOf(node, pen) {
   const [x, y] = cornerOf(node);
   const middle = { x: x + WIDTH / 2, "text-anchor": "middle" };
-  const box = svgElement("g", { class: classOf(node), role: "treeitem", "aria-label": describe(node) });
+  const box = svgElement("g", { class: classOf(node), role: "treeitem", "aria-description": describe(node) });
   box.append(
     svgElement("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 6 }),
     svgElement("text", { ...middle, y: y + 18 }, shorten(pen, node.token, WIDTH - 12)),
@@ -79,7 +79,7 @@ function moveInTree(nodes) {
 function describe(node) {
   if (!node.parent) return "beginning of sentence";
   const final = node.final === null ? "" : `, final score ${node.final.toFixed(3)}`;
-  return `${node.token}, ${formatPercent(node.probability)}, ${node.status}${final}`;
+  return `${formatPercent(node.probability)}, ${node.status}${final}`;
 }
 
 function selectNode(node) {

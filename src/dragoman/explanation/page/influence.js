@@ -24,6 +24,7 @@ function drawInfluence() {
   if (!influence) return;
   const { targets, words, totals } = influence;
   influenceIndex = Math.min(influenceIndex, targets.length - 1);
+  document.querySelector("#influence .pair").hidden = page.explanations.length > 1; // they are shown side by side
   const maps = drawWordMaps(influence, [byId("influence-map"), byId("word-attention-map")], (row) => {
     if (row !== null) selectInfluence(row);
   });

@@ -65,6 +65,12 @@ function readPalette() {
 
 const levelOf = (weight) => Math.round(255 * Math.sqrt(weight));
 
+// The relative luminance of a color, from 0 to 1 (Web Content Accessibility Guidelines 2.2).
+function luminanceOf(color) {
+  const [red, green, blue] = color.map((value) => (value <= 10 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
 // Color a chip by a weight; null removes the color.
 function shade(chip, weight) {
   if (weight === null) {
@@ -72,9 +78,8 @@ function shade(chip, weight) {
     return;
   }
   const color = palette[levelOf(weight)];
-  const [red, green, blue] = color;
   chip.style.background = `rgb(${color})`;
-  chip.style.color = 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#10151d" : "#fff";
+  chip.style.color = luminanceOf(color) > 0.179 ? "#000" : "#fff"; // either way, the contrast is at least 4.5
 }
 
 // Draw levels with one pixel each.
