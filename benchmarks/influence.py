@@ -1,7 +1,8 @@
 """Measure whether removal finds the source words that a translation depends on, and whether attention does.
 
-Of each caption, three words are deleted: the most influential ones by single removals, the most attended ones, or
-random ones. The more the log-probability of the same translation falls, the more it depended on these words.
+Of each caption, three words are deleted: the most influential ones by single removals, the most attended ones, random
+ones, or the three of all whose deletion harms most. The more the log-probability of the same translation falls, the
+more it depended on these words.
 
 python benchmarks/influence.py runs/quickstart --corpus captions:test --sentences 300
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,11 +56,14 @@ def main() -> None:
         for name, received in ATTENTION.items():
             weights = received(explanation.attention)
             rankings[name] = np.array([weights[word.start : word.end].sum() for word in words])
-        chosen = {name: np.argsort(-ranking)[:DELETED] for name, ranking in rankings.items()}
-        sources = [remove_words(given.source, [words[index] for index in indices]) for indices in chosen.values()]
+        triples = list(combinations(range(len(words)), DELETED))
+        sources = [remove_words(given.source, [words[index] for index in triple]) for triple in triples]
         totals = log_probabilities(given.bundle, sources, given.target).sum(axis=1)
-        for name, total in zip(chosen, totals, strict=True):
-            falls.setdefault(name, []).append(float(influence.log_probabilities.sum() - total))
+        fall = dict(zip(triples, influence.log_probabilities.sum() - totals, strict=True))
+        for name, ranking in rankings.items():
+            triple = tuple(sorted(np.argsort(-ranking)[:DELETED].tolist()))
+            falls.setdefault(name, []).append(fall[triple])
+        falls.setdefault("the worst of all", []).append(max(fall.values()))
     means = {name: float(np.mean(values)) for name, values in falls.items()}
     print(f"{len(falls['removal'])} sentences; log-probability falls without {DELETED} words by, in nats:")
     for name, mean in means.items():

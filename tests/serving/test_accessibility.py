@@ -14,6 +14,7 @@ from web_pages import serve_directory
 
 from conftest import Command
 from dragoman.bundle import Bundle
+from dragoman.explanation.page.data import page_data
 from dragoman.explanation.page.render import render_page
 from dragoman.export.run import export
 from dragoman.serving.detection import LanguageDetector
@@ -75,7 +76,9 @@ def check_page(browser: Any, axe: str) -> Callable[..., None]:
 def test_inspector(check_page: Callable[..., None], translator: Translator, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     explanation = translator.explain(TEXT)
-    path.write_text(render_page(translator.bundle, translator.decoding, TEXT, explanation), encoding="utf-8")
+    path.write_text(
+        render_page([page_data(translator.bundle, translator.decoding, TEXT, explanation)]), encoding="utf-8"
+    )
     check_page(path.as_uri())
 
 

@@ -16,7 +16,6 @@ from dragoman.cli.options import (
     SourceLanguage,
     TargetLanguage,
     Verbose,
-    decoding_of,
     open_translator,
 )
 from dragoman.cli.output import DASH, open_output
@@ -58,42 +57,37 @@ def inspect(
 
     Example: dragoman inspect runs/quickstart "Ein Hund läuft." --output page.html
     """
+    if not (text or serve):
+        raise UserError("TEXT is missing; give a text, or --serve to type it in the browser")
+    if serve and output is not None:
+        raise UserError("--serve writes no file; save the page in the browser, or omit --output")
+    if compare == bundle:
+        raise UserError(f"--compare {compare}: is the same translator; give another bundle or checkpoint")
+    paths = [bundle, *([compare] if compare else [])]
     languages = (source_language, target_language)
     options = EngineOptions(engine or "torch", device, verbose=verbose, languages=languages)
     if serve:
-        if output is not None:
-            raise UserError("--serve writes no file; save the page in the browser, or omit --output")
         from dragoman.serving.inspector_app import serve_inspector
 
-        serve_inspector(_open_models(bundle, compare, overrides, options), text, port)
-        return
-    if not text:
-        raise UserError("TEXT is missing; give a text, or --serve to type it in the browser")
+        models = {str(path): open_translator(path, overrides, options) for path in paths}
+        return serve_inspector(models, text, port)
     output = output or Path("inspect.html")
     messages = sys.stderr if output == DASH else sys.stdout
     with open_output(output) as page:  # first, so that a file that cannot be written is refused at once
-        models = _open_models(bundle, compare, overrides, options)
-        translator = next(iter(models.values()))
+        models = {str(path): open_translator(path, overrides, options) for path in paths}
+        translator = models[str(bundle)]
         _warn_of_several(translator, text)
         if compare is None:
+            from dragoman.explanation.page.data import page_data
             from dragoman.explanation.page.render import render_page
 
             explanation = translator.explain(text)
             print(explanation.translation.text, file=messages)
-            print(render_page(translator.bundle, translator.decoding, text, explanation), file=page)
+            print(render_page([page_data(translator.bundle, translator.decoding, text, explanation)]), file=page)
         else:
             _write_comparison(models, text, page, messages)
     if output != DASH:
         print(output, file=messages)
-
-
-def _open_models(
-    bundle: Path, compare: Path | None, overrides: list[str] | None, options: EngineOptions
-) -> dict[str, Translator]:
-    """The translator to inspect, and the one to compare it with, by their paths."""
-    if compare == bundle:
-        raise UserError(f"--compare {compare}: is the same translator; give another bundle or checkpoint")
-    return {str(path): _open_model(path, overrides, options) for path in (bundle, compare) if path is not None}
 
 
 def _write_comparison(models: dict[str, Translator], text: str, page: IO[str], messages: IO[str]) -> None:
@@ -104,21 +98,6 @@ def _write_comparison(models: dict[str, Translator], text: str, page: IO[str], m
     print(inspector.answer_question(Question(text, answer="page")), file=page)
     for name, translation in inspector.translations(text).items():
         print(f"{name}: {translation}", file=messages)
-
-
-def _open_model(path: Path, overrides: list[str] | None, options: EngineOptions) -> Translator:
-    """The translator of a bundle or of a checkpoint."""
-    if path.parent.name != "checkpoints":
-        return open_translator(path, overrides, options)
-    from dragoman.bundle import choose_direction
-    from dragoman.engines import EngineRequest
-    from dragoman.system.device import find_device
-    from dragoman.training.run.open_checkpoint import open_checkpoint
-    from dragoman.translator import Translator
-
-    bundle = choose_direction(open_checkpoint(path), *options.languages)
-    decoding = decoding_of(bundle.recipe, overrides) if overrides else bundle.recipe.decoding
-    return Translator.open(EngineRequest(bundle, decoding, find_device(options.device)), options.name)
 
 
 def _warn_of_several(translator: Translator, text: str) -> None:

@@ -20,7 +20,7 @@ from dragoman.explanation.explain import Explanation
 from dragoman.explanation.influence import log_probabilities, removable_words
 from dragoman.explanation.page.data import page_data
 from dragoman.explanation.page.reasons import change_data, influence_data, lens_data
-from dragoman.explanation.page.render import render_data
+from dragoman.explanation.page.render import render_page
 from dragoman.explanation.switch_off import Head, Layer, switch_off
 from dragoman.translator import Translator
 
@@ -94,7 +94,7 @@ class Inspector:
             return json.dumps({"influences": found}, ensure_ascii=False)
         described = [self._describe(question, *each) for each in self._explanations(question)]
         if question.answer == "page":
-            return render_data(described)
+            return render_page(described)
         return json.dumps({"explanations": described, "words": words}, ensure_ascii=False)
 
     def translations(self, text: str) -> dict[str, str]:

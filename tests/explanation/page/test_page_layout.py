@@ -13,6 +13,7 @@ from dragoman.bundle import Bundle
 from dragoman.explanation.attention_map import AttentionMap
 from dragoman.explanation.capture import KINDS
 from dragoman.explanation.explain import Explanation, ModelInput
+from dragoman.explanation.page.data import page_data
 from dragoman.explanation.page.render import render_page
 from dragoman.explanation.tokens import TokenSequence, Word
 from dragoman.search.hypothesis import Candidate
@@ -63,7 +64,9 @@ def test_nothing_is_cut_and_no_labels_overlap(
     words, path = SENTENCES[name], tmp_path / "page.html"
     text = " ".join(words)
     path.write_text(
-        render_page(translator.bundle, translator.decoding, text, explanation_of(words, translator.bundle)),
+        render_page(
+            [page_data(translator.bundle, translator.decoding, text, explanation_of(words, translator.bundle))]
+        ),
         encoding="utf-8",
     )
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="light")

@@ -10,10 +10,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from dragoman.bundle import Bundle
-from dragoman.explanation.explain import Explanation
-from dragoman.explanation.page.data import page_data
-from dragoman.settings import Decoding
 from dragoman.system.templates import template_environment
 
 HERE = Path(__file__).parent
@@ -27,21 +23,24 @@ CONTROLS = "controls.js"
 """What asks the server and shows what it answers; only the served page has it, after all others."""
 
 
-def render_page(bundle: Bundle, decoding: Decoding, text: str, explanation: Explanation) -> str:
-    """The page of one translation as HTML, with style, scripts and data inline.
+def render_page(explanations: Sequence[dict[str, Any]], served: dict[str, Any] | None = None) -> str:
+    """The page as HTML, with style, scripts and data inline.
 
     Args:
-        bundle: The model that translated, with its recipe and tokenizers.
-        decoding: The settings of the search.
-        text: The source text.
-        explanation: The explanation of its translation.
+        explanations: What `page_data` returns for one model, or for two that are compared; none if a server answers.
+        served: What the page needs to ask a server, see `render_served`.
     """
-    return render_data([page_data(bundle, decoding, text, explanation)])
-
-
-def render_data(explanations: Sequence[dict[str, Any]]) -> str:
-    """The self-contained page of what `page_data` returns for one model, or for two that are compared."""
-    return _render({"explanations": explanations, "served": None}, SCRIPTS)
+    scripts = [(HERE / name).read_text("utf-8") for name in (*SCRIPTS, *([CONTROLS] if served else []))]
+    environment = template_environment(HERE)
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
+    return environment.get_template("page.html.j2").render(
+        data={"explanations": explanations, "served": served},
+        shown=explanations[0] if explanations else None,
+        served=served,
+        style=Markup((HERE / "page.css").read_text("utf-8")),
+        policy=Markup(page_policy(scripts, "'self'" if served else "'none'")),
+        scripts=[Markup(script) for script in scripts],
+    )
 
 
 def render_served(languages: Sequence[str], names: Sequence[str], text: str, characters: int) -> str:
@@ -53,8 +52,7 @@ def render_served(languages: Sequence[str], names: Sequence[str], text: str, cha
         text: The text to show first; may be empty.
         characters: The maximum length of a text.
     """
-    served = {"languages": languages, "names": names, "text": text, "characters": characters}
-    return _render({"explanations": [], "served": served}, (*SCRIPTS, CONTROLS))
+    return render_page([], {"languages": languages, "names": names, "text": text, "characters": characters})
 
 
 def page_policy(scripts: Sequence[str], sources: str) -> str:
@@ -65,21 +63,3 @@ def page_policy(scripts: Sequence[str], sources: str) -> str:
         f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; img-src data:; connect-src {sources}; "
         "base-uri 'none'; form-action 'none'"
     )
-
-
-def _render(data: dict[str, Any], names: Sequence[str]) -> str:
-    scripts = [_read(name) for name in names]
-    environment = template_environment(HERE)
-    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
-    return environment.get_template("page.html.j2").render(
-        data=data,
-        shown=data["explanations"][0] if data["explanations"] else None,
-        served=data["served"],
-        style=Markup(_read("page.css")),
-        policy=page_policy(scripts, "'self'" if data["served"] else "'none'"),
-        scripts=[Markup(script) for script in scripts],
-    )
-
-
-def _read(name: str) -> str:
-    return (HERE / name).read_text("utf-8")

@@ -11,6 +11,7 @@ import torch
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.translate import TextTranslator
 from dragoman.explanation.alignment import align, read_words
+from dragoman.explanation.page.data import page_data
 from dragoman.explanation.page.render import render_page
 from dragoman.text.match import EXACT_MATCH
 
@@ -148,7 +149,7 @@ class WordTranslator:
 
     def _explain(self, text: str) -> str:
         translator = self._translator
-        return render_page(self._bundle, translator.decoding, text, translator.explain(text))
+        return render_page([page_data(self._bundle, translator.decoding, text, translator.explain(text))])
 
 
 def _judged(translation: TranslatedSegment, words: tuple[TargetWord, ...]) -> tuple[TargetWord, ...]:
