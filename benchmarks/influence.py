@@ -4,7 +4,7 @@ Of each caption, three words are deleted: the most influential ones by single re
 ones, or the three of all whose deletion harms most. The more the log-probability of the same translation falls, the
 more it depended on these words.
 
-python benchmarks/influence.py runs/quickstart --corpus captions:test --sentences 300
+python benchmarks/influence.py runs/multi30k-de-en --corpus multi30k:val
 """
 
 from __future__ import annotations

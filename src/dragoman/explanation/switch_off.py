@@ -39,7 +39,7 @@ def switch_off(bundle: Bundle, heads: Collection[Head] = (), layers: Collection[
         _silence_head(_find_attention(model, kind, layer), head)
     for part, layer in set(layers):
         _skip_layer(_find_layer(model, part, layer))
-    return replace(bundle, weights=model)
+    return replace(bundle, weights=model, json_sha256="", digest="")  # no longer that of the files
 
 
 def _plain_copy(model: Transformer) -> Transformer:

@@ -27,7 +27,7 @@ from dragoman.settings.serving import Serving
 from dragoman.translator import Translator
 
 HOST = "127.0.0.1"
-SETTINGS = Serving(characters=2000, seconds=300.0)
+SETTINGS = Serving(characters=2000, seconds=300.0, shutdown_seconds=1)
 WORKERS = 2
 _HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",  # the rest of the policy is in the page
@@ -59,7 +59,7 @@ def build_inspector(translators: dict[str, Translator], text: str, scheduler: Sc
     data, inspector = first.bundle.recipe.data, Inspector(translators)
     model = ServedModel(data.source_language, data.target_language, inspector.answer, lambda _: 1, first.bundle)
     service = Service(SETTINGS, ModelTable([model]), scheduler)
-    page = render_served(data.languages, list(translators), text, SETTINGS.characters)
+    page = render_served(data.languages, list(translators), text)
 
     async def show_inspector(request: Request) -> Response:
         """GET /: the page."""

@@ -43,16 +43,15 @@ def render_page(explanations: Sequence[dict[str, Any]], served: dict[str, Any] |
     )
 
 
-def render_served(languages: Sequence[str], names: Sequence[str], text: str, characters: int) -> str:
+def render_served(languages: Sequence[str], names: Sequence[str], text: str) -> str:
     """The page that asks the server for explanations.
 
     Args:
         languages: The codes of the languages of source and target.
         names: The names of the models, one or two.
         text: The text to show first; may be empty.
-        characters: The maximum length of a text.
     """
-    return render_page([], {"languages": languages, "names": names, "text": text, "characters": characters})
+    return render_page([], {"languages": languages, "names": names, "text": text})
 
 
 def page_policy(scripts: Sequence[str], sources: str) -> str:
