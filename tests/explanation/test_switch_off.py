@@ -12,9 +12,9 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
-from dragoman.explanation.capture import KINDS
 from dragoman.explanation.switch_off import switch_off
 from dragoman.model.attention import MultiHeadAttention
+from dragoman.model.capture import KINDS
 from dragoman.model.transformer import Transformer
 from dragoman.translator import Translator
 

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
-from dragoman.explanation.capture import capture_hidden, private_copy
 from dragoman.explanation.tokens import TokenSequence
+from dragoman.model.capture import capture_hidden, private_copy
 
 SHOWN = 3
 """Likeliest tokens that a layer predicts at each position."""

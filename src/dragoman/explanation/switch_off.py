@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
-from dragoman.explanation.capture import KINDS
 from dragoman.model.attention import MultiHeadAttention
+from dragoman.model.capture import KINDS
 from dragoman.model.layers import DecoderLayer, EncoderLayer, SublayerConnection
 from dragoman.model.transformer import Transformer
 from dragoman.system.uninitialized import WithoutInitialWeights

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.errors import UserError, counted
 from dragoman.explanation.explain import Explanation
 from dragoman.explanation.influence import log_probabilities, removable_words
@@ -22,6 +22,7 @@ from dragoman.explanation.page.data import page_data
 from dragoman.explanation.page.reasons import change_data, influence_data, lens_data
 from dragoman.explanation.page.render import render_page
 from dragoman.explanation.switch_off import Head, Layer, switch_off
+from dragoman.text.translation import Translation
 from dragoman.translator import Translator
 
 _KEPT = 8
@@ -78,9 +79,9 @@ class Inspector:
         self._changed = lru_cache(_KEPT_TRANSLATORS)(self._switch_off)
         self._explain = lru_cache(_KEPT)(self._explain_text)
 
-    def answer(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+    def answer(self, segments: Sequence[Segment]) -> list[Translation]:
         """The answers to questions, as if they were translations."""
-        return [TranslatedSegment(self.answer_question(each)) for each in segments if isinstance(each, Question)]
+        return [Translation(self.answer_question(each)) for each in segments if isinstance(each, Question)]
 
     def answer_question(self, question: Question) -> str:
         """JSON for the page, or a page that needs no server.

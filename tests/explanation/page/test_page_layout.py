@@ -11,11 +11,11 @@ import pytest
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.attention_map import AttentionMap
-from dragoman.explanation.capture import KINDS
 from dragoman.explanation.explain import Explanation, ModelInput
 from dragoman.explanation.page.data import page_data
 from dragoman.explanation.page.render import render_page
 from dragoman.explanation.tokens import TokenSequence, Word
+from dragoman.model.capture import KINDS
 from dragoman.search.hypothesis import Candidate
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
