@@ -76,6 +76,12 @@ def open_translator(
 ) -> Translator:
     """The translator of a bundle, with the settings that --set changes and the engine that the options choose.
 
+    Args:
+        bundle: A bundle, a run directory, or a checkpoint of a run.
+        overrides: What --set says.
+        options: What other options say.
+        ensemble: More bundles, whose predictions are averaged.
+
     Raises:
         UserError: There is no bundle, or no engine can do what is asked.
     """
@@ -86,8 +92,15 @@ def open_translator(
     from dragoman.system.memory import exempt_from_collection
     from dragoman.translator import Translator
 
-    directory = find_bundle(bundle)
-    loaded = choose_direction(Bundle.load(directory), *options.languages)
+    directory: Path | None = None  # of a checkpoint, no engine reads the files
+    if bundle.parent.name == "checkpoints":
+        from dragoman.training.run.open_checkpoint import open_checkpoint
+
+        opened = open_checkpoint(bundle)
+    else:
+        directory = find_bundle(bundle)
+        opened = Bundle.load(directory)
+    loaded = choose_direction(opened, *options.languages)
     request = EngineRequest(
         bundle=loaded,
         decoding=decoding_of(loaded.recipe, overrides) if overrides else loaded.recipe.decoding,
