@@ -85,7 +85,8 @@ class TrainingTexts:
         from dragoman.planning.plan import Texts
 
         references, languages = self._find_references()
-        validation, test = (as_references(files, self.files) if files else [] for files in (self.validation, self.test))
+        validation = as_references(self.validation, self.files) if self.validation else []
+        test = as_references(self.test, self.files) if self.test else []
         refuse_meaningless_options([*self.train, *self.validation, *self.test], self.files)
         return Texts(languages, references, validation, test, clean=not self.keep_all)
 

@@ -156,8 +156,9 @@ class VarlenAttention(ScaledDotProductAttention):
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Any = None, rotation: Tensor | None = None) -> Tensor:
         """As `ScaledDotProductAttention.forward`; the mask may be a `VarlenMask`."""
-        plain = not (torch.is_grad_enabled() or self.training or self.record or isinstance(mask, VarlenMask))
-        if plain and q.dtype == k.dtype == v.dtype == torch.float32:
+        overwrites = not (torch.is_grad_enabled() or self.training or self.record)  # nobody needs the scores again
+        is_dense = not isinstance(mask, VarlenMask)
+        if overwrites and is_dense and q.dtype == k.dtype == v.dtype == torch.float32:
             if rotation is not None:
                 q, k = rotate(q, rotation), rotate(k, rotation)
             return attention_in_place(q, k, v, mask)
