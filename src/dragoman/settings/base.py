@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -16,7 +17,8 @@ SEEDS = 2**63
 Seed = Annotated[int, Field(ge=0, lt=SEEDS)]
 
 
-class Rule(NamedTuple):
+@dataclass(frozen=True)
+class Rule:
     """A condition on several keys.
 
     Attributes:
