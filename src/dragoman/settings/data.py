@@ -130,6 +130,11 @@ class Data(Settings):
     target_language: str = Field(
         pattern=_LANGUAGE_CODE, description="Code of the language to translate into, such as 'en'."
     )
+    directions: tuple[tuple[str, str], ...] = advanced(
+        (),
+        description="The directions of a model with several, each with two language codes; empty for the source "
+        "and the target language.",
+    )
     train: tuple[_TrainingCorpus, ...] = Field(
         min_length=1,
         description="Corpora to train on: 'multi30k:train' (catalog), 'my/train.{lang}' (line-aligned files; {lang} "
