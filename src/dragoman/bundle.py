@@ -409,12 +409,12 @@ def choose_direction(bundle: Bundle, source: str | None, target: str | None) -> 
     if not (isinstance(bundle.source, MultilingualTokenizer) and isinstance(bundle.target, MultilingualTokenizer)):
         return bundle
     recipe = bundle.recipe.model_copy(update={"data": data.model_copy(update=codes)})
-    source_tokenizer = bundle.source.with_language(codes["source_language"])
+    languages = recipe.data.languages
     changed = replace(
         bundle,
         recipe=recipe,
-        source=source_tokenizer,
-        target=bundle.target.with_language(codes["target_language"]),
+        source=bundle.source.with_direction(languages, "source"),
+        target=bundle.target.with_direction(languages, "target"),
     )
     if recipe.data == data:
         return changed
