@@ -26,7 +26,7 @@ from dragoman.system.leftovers import restore_replaced
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.system.tensors import check_header, open_tensors, read_parameters, write_tensors
 from dragoman.system.version import __version__
-from dragoman.text.multilingual import MultilingualTokenizer
+from dragoman.text.multilingual import MultilingualTokenizer, direction_name
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
@@ -109,7 +109,7 @@ class Bundle:
     Messages name `origin`. `json_sha256` is that of bundle.json; see `bundle_digest`, too.
 
     A model that was trained for several directions has these four tables for each: `facts` has them by the name of the
-    direction (see `name_direction`), and `choose_direction` puts those of one direction in their places. `profiles`
+    direction (see `direction_name`), and `choose_direction` puts those of one direction in their places. `profiles`
     has what `dragoman.languages.identify.learn_profiles` learned, by language. `stated` are the languages that
     were chosen: the others are recognized, or have to be.
     """
@@ -202,10 +202,18 @@ class Bundle:
                 "training_text": self.training_text,
                 "alignment": self.alignment,
                 "confidence": self.confidence,
-                **{key: table for key, name in MANY_TABLES.items() if (table := getattr(self, name))},
+                **self._many_tables(),
                 "sha256": {name: sha256(directory / name) for name in FILES},
             }
             (directory / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
+
+    def _many_tables(self) -> dict[str, Any]:
+        """What bundle.json of a model with several directions has, too; the profile of a language only once."""
+        facts = {name: dict(tables) for name, tables in self.facts.items()}
+        for tables in facts.values():
+            if self.profiles and tables.get("training_text"):
+                tables["training_text"] = {**tables["training_text"], "profiles": {}}
+        return {"directions": facts, "profiles": self.profiles} if facts else {}
 
     @classmethod
     def load(cls, path: str | Path) -> Bundle:
@@ -403,11 +411,6 @@ def describe_direction(languages: Languages) -> str:
     return "-".join(map(primary_language, languages))
 
 
-def name_direction(languages: Languages) -> str:
-    """The name of a direction in bundle.json, in messages and in options: ``de-dsb``."""
-    return "-".join(languages)
-
-
 def languages_of(bundle: Bundle) -> list[str]:
     """The codes of the languages that a bundle translates from and into; none if it has one direction."""
     return list(bundle.target.tokens) if isinstance(bundle.target, MultilingualTokenizer) else []
@@ -450,8 +453,8 @@ def choose_direction(bundle: Bundle, source: str | None, target: str | None) -> 
     changed = replace(
         bundle,
         recipe=bundle.recipe.model_copy(update={"data": data.model_copy(update=codes)}),
-        source=bundle.source.with_language(languages[0]),
-        target=bundle.target.with_language(languages[1]),
+        source=bundle.source.with_direction(languages, "source"),
+        target=bundle.target.with_direction(languages, "target"),
         stated=stated,
     )
     if data.directions:
@@ -494,10 +497,10 @@ def _directions_with(bundle: Bundle, source: str | None, target: str | None) -> 
 
 def _facts_of(bundle: Bundle, languages: Languages) -> dict[str, Any]:
     """The values of `TABLES` for a direction; one that was never trained aligns words as the first one does."""
-    facts = {name: {} for name in TABLES} | bundle.facts.get(name_direction(languages), {})
+    facts = {name: {} for name in TABLES} | bundle.facts.get(direction_name(languages), {})
     if facts["training_text"] and bundle.profiles:
         profiles = {code: bundle.profiles[code] for code in languages if code in bundle.profiles}
-        facts["training_text"] = {"profiles": profiles} | facts["training_text"]
+        facts["training_text"] = facts["training_text"] | {"profiles": profiles}
     if not facts["alignment"]:
         facts["alignment"] = next((each["alignment"] for each in bundle.facts.values() if each.get("alignment")), {})
     return {name: facts[name] for name in TABLES}
