@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, shortened
 from dragoman.languages.codes import find_language, primary_language, same_language
+from dragoman.languages.identify import LanguageProfile, identify_each, read_profiles
 from dragoman.recipe import build_recipe
 from dragoman.settings import Model, Recipe
 from dragoman.settings.deleted import remove_deleted
@@ -38,7 +39,7 @@ FORMAT = "dragoman-bundle"
 VERSION = 1
 WEIGHTS = "model.safetensors"
 FILES = (WEIGHTS, SOURCE_FILE, TARGET_FILE)
-MAX_ABOUT_BYTES = 10_000_000  # of bundle.json, which has about 100 kB
+MAX_ABOUT_BYTES = 50_000_000  # of bundle.json, which has about 300 kB for each direction
 MAX_READS = 5  # of a bundle that is replaced meanwhile
 Table = TypeVar("Table", bound=BaseModel)
 TABLES = ("scores", "training_text", "alignment", "confidence")
@@ -145,9 +146,19 @@ class Bundle:
         return list(data.directions) or list(permutations(languages_of(self), 2)) or [data.languages]
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether a language of the direction is neither stated nor the only one."""
+        return bool(self.recipe.data.directions) and None in self.stated
+
+    @property
     def is_zero_shot(self) -> bool:
         """Whether the model was never trained for this direction, but only for both languages in others."""
         return self.recipe.data.languages not in self.directions
+
+    @property
+    def language_profile(self) -> LanguageProfile | None:
+        """What distinguishes the languages of a model that was trained for several; None for other models."""
+        return _read_profile(tuple(self.profiles.items())) if self.profiles else None
 
     def table(self, name: str, kind: type[Table]) -> Table | None:
         """What training stored in bundle.json; None in imported bundles and in those of older versions.
@@ -464,6 +475,58 @@ def choose_direction(bundle: Bundle, source: str | None, target: str | None) -> 
     return replace(changed, training_text={}, confidence={})  # which are about the direction of the training text
 
 
+def require_direction(bundle: Bundle) -> None:
+    """Check that both languages of a direction are stated.
+
+    Raises:
+        UserError: One is not.
+    """
+    _require(bundle, 1)
+    _require(bundle, 0)
+
+
+def _require(bundle: Bundle, side: int) -> None:
+    """Check that the source (0) or the target (1) is stated."""
+    if bundle.is_undecided and bundle.stated[side] is None:
+        name = ("source", "target")[side]
+        codes = list(dict.fromkeys(each[side] for each in _directions_with(bundle, *bundle.stated)))
+        codes = codes or [each for each in languages_of(bundle) if each not in bundle.stated]
+        raise UserError(
+            f"{bundle.recipe.name} translates {('from', 'into')[side]} {', '.join(codes)}: choose one of them with "
+            f"--{name}-language, or in Python with {name}_language"
+        )
+
+
+def recognize_sources(bundle: Bundle, texts: Sequence[str]) -> list[str]:
+    """The language of each text among those that a bundle translates into the stated target.
+
+    A text of few words may have the language of all of them, see `identify_each`.
+
+    Raises:
+        UserError: The target is not stated, or all texts together are in no language of the bundle.
+    """
+    _require(bundle, 1)
+    if bundle.stated[0] is not None:
+        return [bundle.stated[0]] * len(texts)
+    possible = list(dict.fromkeys(source for source, _ in _directions_with(bundle, None, bundle.stated[1])))
+    possible = possible or [each for each in languages_of(bundle) if each != bundle.stated[1]]
+    profile = bundle.language_profile
+    ranked = identify_each(texts, profile) if profile else [[] for _ in texts]
+    found = [next((code for code, _ in each if code in possible), "") for each in ranked]
+    if not any(found) and any(map(str.isalpha, "".join(texts))):
+        raise UserError(
+            f"{bundle.recipe.name}: the language of the text was not recognized; name it with --source-language, or in "
+            f"Python source_language: {', '.join(possible)}"
+        )
+    usual = max(filter(None, found), key=found.count, default=possible[0])
+    return [each or usual for each in found]
+
+
+@lru_cache(maxsize=4)
+def _read_profile(profiles: tuple[tuple[str, str], ...]) -> LanguageProfile:
+    return LanguageProfile(read_profiles(dict(profiles)))
+
+
 def _complete(bundle: Bundle, found: Sequence[str | None]) -> tuple[str | None, str | None]:
     """The languages that are stated, and those that follow because no other trained direction has them."""
     source, target = (new or old for new, old in zip(found, bundle.stated, strict=True))
@@ -483,11 +546,12 @@ def _complete(bundle: Bundle, found: Sequence[str | None]) -> tuple[str | None, 
 def _stand_in(bundle: Bundle, stated: tuple[str | None, str | None]) -> Languages:
     """The stated languages, with those of any direction for the others."""
     source, target = stated
-    first = next(iter(_directions_with(bundle, source, target)), None)
-    if first is None:  # this direction, or this target or source, was never trained
-        others = [each for each in languages_of(bundle) if each not in stated]
-        first = source or others[0], target or others[0]
-    return first
+    if source is not None and target is not None:
+        return source, target
+    if trained := _directions_with(bundle, source, target):
+        return trained[0]
+    other = next(each for each in languages_of(bundle) if each not in stated)
+    return source or other, target or other
 
 
 def _directions_with(bundle: Bundle, source: str | None, target: str | None) -> list[Languages]:
