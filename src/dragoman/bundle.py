@@ -527,6 +527,13 @@ def _read_profile(profiles: tuple[tuple[str, str], ...]) -> LanguageProfile:
     return LanguageProfile(read_profiles(dict(profiles)))
 
 
+def each_direction(bundle: Bundle) -> list[Bundle]:
+    """The bundle in each of its trained directions that have the stated languages; itself if it is in one direction."""
+    if not bundle.is_undecided:
+        return [bundle]
+    return [choose_direction(bundle, *each) for each in _directions_with(bundle, *bundle.stated)]
+
+
 def _complete(bundle: Bundle, found: Sequence[str | None]) -> tuple[str | None, str | None]:
     """The languages that are stated, and those that follow because no other trained direction has them."""
     source, target = (new or old for new, old in zip(found, bundle.stated, strict=True))

@@ -95,9 +95,8 @@ def _print_comparison(comparison: Comparison, paths: tuple[Path, Path], sentence
 
     print("\n".join(describe_comparison(comparison)), end="\n\n")
     for name, path, report in zip("AB", paths, (comparison.first, comparison.second), strict=True):
-        print(
-            f"{name}  BLEU {report.bleu:.2f}  chrF {report.chrf:.2f}  chrF++ {report.chrf_pp:.2f}  perplexity {report.perplexity:.3f}  {path}"
-        )
+        scores = f"BLEU {report.bleu:.2f}  chrF {report.chrf:.2f}  chrF++ {report.chrf_pp:.2f}"
+        print(f"{name}  {scores}  perplexity {report.perplexity:.3f}  {path}")
     for test in comparison.significance:
         print(f"{test.metric} B - A = {test.second - test.first:+.2f}, {test.method}: p = {test.p_value:.4f}")
         print(f"  {test.signature}")

@@ -82,6 +82,12 @@ class MultilingualTokenizer(Tokenizer):
         """The same tokenizer, which masks the same in all directions."""
         return MultilingualTokenizer(self.tokenizer.with_masking(masking), self.tokens, self.language, self.marks)
 
+    @property
+    def forbidden_ids(self) -> list[int]:
+        """The ids that never occur in translations: also the tokens of languages, unless translations begin with one."""
+        languages = [] if self.marks == "own" else self.all_language_ids
+        return [*self.vocabulary.forbidden_ids, *languages]
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each sentence, the token of the language first; none for a sentence without tokens."""
         return self._begin(self.tokenizer.encode(texts))
@@ -129,6 +135,13 @@ class MultilingualTokenizer(Tokenizer):
         if self.maskings:
             data["maskings"] = {name: store_masking(each) for name, each in self.maskings.items()}
         return data
+
+
+def language_tokens(source: Tokenizer) -> dict[str, int]:
+    """The ids of the tokens that say the target language in front of a source, by language; none in other models."""
+    if not isinstance(source, MultilingualTokenizer) or source.marks == "own":
+        return {}
+    return dict(zip(source.tokens, source.all_language_ids, strict=True))
 
 
 def without_language(tokenizer: Tokenizer) -> Tokenizer:
