@@ -84,7 +84,7 @@ class MultilingualTokenizer(Tokenizer):
 
     @property
     def forbidden_ids(self) -> list[int]:
-        """The ids that never occur in translations: also the tokens of languages, unless translations begin with one."""
+        """The ids that never occur in translations: the tokens of languages, too, unless they begin translations."""
         languages = [] if self.marks == "own" else self.all_language_ids
         return [*self.vocabulary.forbidden_ids, *languages]
 

@@ -74,9 +74,8 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     title = f"{bundle.recipe.name}: {codes}"
     _write_json(directory / "config.json", _config(bundle))
     _write_json(directory / "manifest.webmanifest", _manifest(title))
-    _render(
-        directory, "index.html", title=title, several=len(views) > 1, policy=POLICY, megabytes=_megabytes(directory)
-    )
+    several, megabytes = len(views) > 1, _megabytes(directory)
+    _render(directory, "index.html", title=title, several=several, policy=POLICY, megabytes=megabytes)
     files = sorted(path.name for path in directory.iterdir())
     version = hashlib.sha256(b"".join((directory / name).read_bytes() for name in files)).hexdigest()[:16]
     checksums = {name: _checksums(directory / name) for name in files}
@@ -114,10 +113,8 @@ def _direction_config(view: Bundle) -> dict[str, object]:
     }
     if languages_of(view):
         config["first"] = list(view.source.language_ids)
-        config["never"] = [
-            each for each in view.target.forbidden_ids if each not in view.target.vocabulary.forbidden_ids
-        ]
-        config["masking"] = store_masking(view.source.masking)
+        config["never"] = list(view.target.all_language_ids)
+        config["masking"] = store_masking(view.source.masking) if view.source.masking else {}
     return config
 
 

@@ -11,17 +11,12 @@ const BATCH_TOKENS = 2048; // of the sources, padding included, times the size o
 const ENCODER = new TextEncoder();
 const LETTER = /\p{L}/u;
 
-/** Load the translator of this page, in one of its directions. */
-export async function loadTranslator(direction = 0) {
-  return (await loadTranslators())(direction);
-}
-
 /** Load the model; returns a function for the translator of a direction, which is a number in the order of the config. */
 export async function loadTranslators() {
   const names = ["config.json", "source.tokenizer.json", "target.tokenizer.json"];
   const [model, config, source, target] = await Promise.all([loadModel(), ...names.map(fetchJson)]);
   const translators = new Map();
-  return (direction) => {
+  return (direction = 0) => {
     if (!translators.has(direction)) {
       const own = { ...config, ...config.directions?.[direction] };
       const tokenizers = [source, target].map((each) => new Tokenizer({ ...each, ...own.masking }));
