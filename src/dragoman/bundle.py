@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -24,7 +26,7 @@ from dragoman.system.leftovers import restore_replaced
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.system.tensors import check_header, open_tensors, read_parameters, write_tensors
 from dragoman.system.version import __version__
-from dragoman.text.multilingual import MultilingualTokenizer
+from dragoman.text.multilingual import MultilingualTokenizer, direction_name
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
@@ -41,6 +43,8 @@ MAX_READS = 5  # of a bundle that is replaced meanwhile
 Table = TypeVar("Table", bound=BaseModel)
 TABLES = ("scores", "training_text", "alignment", "confidence")
 """Keys of bundle.json that are fields of a bundle; bundles of older versions lack some."""
+MANY_TABLES = {"directions": "facts", "profiles": "profiles"}
+"""Keys of bundle.json of a model trained for several directions, and the fields."""
 
 
 class AttentionRows(NamedTuple):
@@ -103,6 +107,11 @@ class Bundle:
     `AttentionRows` that align words; and `confidence` has the numbers of
     `dragoman.evaluation.confidence.Confidence`. All three are empty in imported bundles and in those of older versions.
     Messages name `origin`. `json_sha256` is that of bundle.json; see `bundle_digest`, too.
+
+    A model that was trained for several directions has these four tables for each: `facts` has them by the name of the
+    direction (see `direction_name`), and `choose_direction` puts those of one direction in their places. `profiles`
+    has what `dragoman.languages.identify.learn_profiles` learned, by language. `stated` are the languages that
+    were chosen: the others are recognized, or have to be.
     """
 
     recipe: Recipe
@@ -113,6 +122,9 @@ class Bundle:
     training_text: dict[str, Any] = field(default_factory=dict)
     alignment: dict[str, Any] = field(default_factory=dict)
     confidence: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    profiles: dict[str, str] = field(default_factory=dict)
+    stated: tuple[str | None, str | None] = (None, None)
     origin: str = ABOUT
     json_sha256: str = ""
     digest: str = ""
@@ -125,6 +137,17 @@ class Bundle:
             UserError: It has to be read, see `StoredModel.model`, and cannot be.
         """
         return self.weights.model if isinstance(self.weights, StoredModel) else self.weights
+
+    @property
+    def directions(self) -> list[Languages]:
+        """The directions that the model was trained for; all, of an imported model with several languages."""
+        data = self.recipe.data
+        return list(data.directions) or list(permutations(languages_of(self), 2)) or [data.languages]
+
+    @property
+    def is_zero_shot(self) -> bool:
+        """Whether the model was never trained for this direction, but only for both languages in others."""
+        return self.recipe.data.languages not in self.directions
 
     def table(self, name: str, kind: type[Table]) -> Table | None:
         """What training stored in bundle.json; None in imported bundles and in those of older versions.
@@ -179,9 +202,18 @@ class Bundle:
                 "training_text": self.training_text,
                 "alignment": self.alignment,
                 "confidence": self.confidence,
+                **self._many_tables(),
                 "sha256": {name: sha256(directory / name) for name in FILES},
             }
             (directory / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
+
+    def _many_tables(self) -> dict[str, Any]:
+        """What bundle.json of a model with several directions has, too; the profile of a language only once."""
+        facts = {name: dict(tables) for name, tables in self.facts.items()}
+        for tables in facts.values():
+            if self.profiles and tables.get("training_text"):
+                tables["training_text"] = {**tables["training_text"], "profiles": {}}
+        return {"directions": facts, "profiles": self.profiles} if facts else {}
 
     @classmethod
     def load(cls, path: str | Path) -> Bundle:
@@ -220,6 +252,7 @@ class Bundle:
             source,
             target,
             **{key: about[key] for key in TABLES},
+            **{name: about[key] for key, name in MANY_TABLES.items()},
             origin=str(directory / ABOUT),
             json_sha256=hashlib.sha256(stored).hexdigest(),
             digest=_digest(about),
@@ -313,11 +346,18 @@ def _parse_stored(directory: Path, stored: bytes) -> dict[str, Any]:
             f"{path}: bundle format {shortened(str(version))} is newer than the {VERSION} that dragoman {__version__} "
             "reads; upgrade dragoman"
         )
-    about = {key: {} for key in TABLES} | about
-    for key in ("recipe", "sha256", *TABLES):
+    about = {key: {} for key in (*TABLES, *MANY_TABLES)} | about
+    for key in ("recipe", "sha256", *TABLES, *MANY_TABLES):
         if not isinstance(about.get(key), dict):
             raise UserError(f"{path}: damaged (the table {key!r} is missing)")
+    if damaged := [name for name, tables in about["directions"].items() if not _are_facts(tables)]:
+        raise UserError(f"{path}: damaged (directions.{shortened(damaged[0])})")
     return about
+
+
+def _are_facts(tables: Any) -> bool:
+    """Whether this is like a value of `Bundle.facts`."""
+    return isinstance(tables, dict) and all(isinstance(tables.get(name, {}), dict) for name in TABLES)
 
 
 def _check_files(directory: Path, expected: dict[str, str]) -> None:
@@ -388,41 +428,88 @@ def translates(bundle: Bundle, languages: Languages) -> bool:
 
 
 def choose_direction(bundle: Bundle, source: str | None, target: str | None) -> Bundle:
-    """The bundle with the same model for another direction.
+    """The bundle with the same model for another direction, and with what is known about that direction.
 
     Args:
         bundle: The translator.
-        source: The language to translate from; None for that of the bundle.
-        target: The language to translate into; None for that of the bundle.
+        source: The language to translate from; None for that of the bundle. A model that was trained for several
+            directions has its `stated` one, or the only one of its directions; otherwise none is stated.
+        target: The language to translate into; None as for the source.
 
     Raises:
-        UserError: The bundle does not have one of the languages.
+        UserError: The bundle does not have one of the languages, or both are the same.
     """
     data = bundle.recipe.data
-    codes = {
-        f"{side}_language": present if wanted is None else _find(bundle, side, wanted, present)
-        for side, wanted, present in (
-            ("source", source, data.source_language),
-            ("target", target, data.target_language),
-        )
-    }
+    wanted = {"source": source, "target": target}
+    found = [_find(bundle, side, code, own) for (side, code), own in zip(wanted.items(), data.languages, strict=True)]
     if not (isinstance(bundle.source, MultilingualTokenizer) and isinstance(bundle.target, MultilingualTokenizer)):
         return bundle
-    recipe = bundle.recipe.model_copy(update={"data": data.model_copy(update=codes)})
-    languages = recipe.data.languages
+    if data.directions:
+        stated = _complete(bundle, found)
+        languages = _stand_in(bundle, stated)
+    else:
+        stated = languages = (found[0] or data.source_language, found[1] or data.target_language)
+    codes = {"source_language": languages[0], "target_language": languages[1]}
     changed = replace(
         bundle,
-        recipe=recipe,
+        recipe=bundle.recipe.model_copy(update={"data": data.model_copy(update=codes)}),
         source=bundle.source.with_direction(languages, "source"),
         target=bundle.target.with_direction(languages, "target"),
+        stated=stated,
     )
-    if recipe.data == data:
+    if data.directions:
+        return replace(changed, **_facts_of(bundle, languages))
+    if languages == data.languages:
         return changed
     return replace(changed, training_text={}, confidence={})  # which are about the direction of the training text
 
 
-def _find(bundle: Bundle, side: str, wanted: str, present: str) -> str:
+def _complete(bundle: Bundle, found: Sequence[str | None]) -> tuple[str | None, str | None]:
+    """The languages that are stated, and those that follow because no other trained direction has them."""
+    source, target = (new or old for new, old in zip(found, bundle.stated, strict=True))
+    if source is not None and source == target:
+        raise UserError(
+            f"{bundle.recipe.name}: the source and the target language are both {source}; choose one of "
+            f"{', '.join(each for each in languages_of(bundle) if each != source)} for one of them"
+        )
+    possible = _directions_with(bundle, source, target)
+    sources, targets = ({direction[side] for direction in possible} for side in (0, 1))
+    return (
+        source or (next(iter(sources)) if len(sources) == 1 else None),
+        target or (next(iter(targets)) if len(targets) == 1 else None),
+    )
+
+
+def _stand_in(bundle: Bundle, stated: tuple[str | None, str | None]) -> Languages:
+    """The stated languages, with those of any direction for the others."""
+    source, target = stated
+    first = next(iter(_directions_with(bundle, source, target)), None)
+    if first is None:  # this direction, or this target or source, was never trained
+        others = [each for each in languages_of(bundle) if each not in stated]
+        first = source or others[0], target or others[0]
+    return first
+
+
+def _directions_with(bundle: Bundle, source: str | None, target: str | None) -> list[Languages]:
+    """The trained directions with these languages, as far as they are stated."""
+    return [each for each in bundle.directions if source in (None, each[0]) and target in (None, each[1])]
+
+
+def _facts_of(bundle: Bundle, languages: Languages) -> dict[str, Any]:
+    """The values of `TABLES` for a direction; one that was never trained aligns words as the first one does."""
+    facts = {name: {} for name in TABLES} | bundle.facts.get(direction_name(languages), {})
+    if facts["training_text"] and bundle.profiles:
+        profiles = {code: bundle.profiles[code] for code in languages if code in bundle.profiles}
+        facts["training_text"] = facts["training_text"] | {"profiles": profiles}
+    if not facts["alignment"]:
+        facts["alignment"] = next((each["alignment"] for each in bundle.facts.values() if each.get("alignment")), {})
+    return {name: facts[name] for name in TABLES}
+
+
+def _find(bundle: Bundle, side: str, wanted: str | None, present: str) -> str | None:
     """The code of a language of the bundle, given that or another code, or the spelling of its token."""
+    if wanted is None:
+        return None
     languages = languages_of(bundle) or [present]
     if found := find_language(wanted, tuple(languages)):
         return found

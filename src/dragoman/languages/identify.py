@@ -141,6 +141,15 @@ def count_ngrams(texts: Iterable[str], size: int = PROFILE_SIZE) -> dict[str, in
     return dict(counts.most_common(size))
 
 
+def learn_profiles(texts: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """What `LanguageProfile` needs to know of each language, as `Bundle.profiles` stores it.
+
+    Args:
+        texts: A sample of the training text of each language, such as 10,000 sentences.
+    """
+    return {language: write_ngrams(count_ngrams(sample)) for language, sample in texts.items()}
+
+
 def write_ngrams(counts: Mapping[str, int]) -> str:
     """Counts of n-grams as one line of text."""
     return " ".join(f"{gram} {count}" for gram, count in counts.items())
