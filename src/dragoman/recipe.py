@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 
 from dragoman.errors import UserError, nearest, shortened
 from dragoman.settings import Recipe
+from dragoman.settings.data import resolve_directions
 from dragoman.settings.deleted import remove_deleted
 from dragoman.settings.recipe import field_at, section_at
 from dragoman.settings.recipe_errors import find_problems
@@ -85,6 +86,8 @@ def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), ori
         problems += _apply_overrides(data, overrides)
         _require_plain_data(data, origin)
     problems += remove_deleted(data)
+    if isinstance(data.get("data"), dict):
+        data["data"] = resolve_directions(data["data"])
     # A missing section counts as empty, so that each missing key is reported.
     data = {name: {} for name in Recipe.model_fields if section_at((name,))} | data
     try:

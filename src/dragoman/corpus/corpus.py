@@ -109,8 +109,8 @@ def read_corpus(
             - a ``.zip`` file with two line-aligned files whose suffixes are the languages, or with a ``.tmx`` file.
 
             Text files may be gzip-compressed (``.gz``). Relative paths start at the current directory.
-        source_language: Its code.
-        target_language: Its code.
+        source_language: Its code, unless the reference states its languages.
+        target_language: Likewise.
         data_directory: Where files of the catalog are looked for (default: ``$DRAGOMAN_DATA``), then in the cache;
             what is in neither is downloaded.
 
@@ -147,6 +147,8 @@ def is_recognized(reference: CorpusReference) -> bool:
 
 
 def _find_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
+    if not isinstance(reference, str) and reference.languages:
+        languages = reference.languages
     if isinstance(reference, FilePair):
         for file in (reference.source, reference.target):
             refuse_other_formats(file)
@@ -246,6 +248,8 @@ def find_languages(references: Sequence[CorpusReference], default: Callable[[], 
 
 
 def _stated_languages(reference: CorpusReference) -> Sequence[str]:
+    if not isinstance(reference, str) and reference.languages:
+        return reference.languages
     if isinstance(reference, FilePair):
         return languages_of_names(reference.source, reference.target) or ()
     corpus_format = find_format(reference)

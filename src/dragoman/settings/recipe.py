@@ -63,6 +63,19 @@ def _mono_needs_teachers(recipe: Recipe) -> str | None:
     return "distillation.mono needs distillation.teachers" if lacking else None
 
 
+def _directions_share_subwords(recipe: Recipe) -> str | None:
+    suits = recipe.text.tokenizer in ("bpe", "unigram") and recipe.text.joint
+    if not recipe.data.directions or suits:
+        return None
+    return "data.directions: a model with several needs text.joint = true and text.tokenizer = 'bpe' or 'unigram'"
+
+
+def _stages_have_one_direction(recipe: Recipe) -> str | None:
+    if not recipe.data.directions or not (recipe.distillation.teachers or recipe.diversification.weight):
+        return None
+    return "data.directions: distillation and diversification are for models with one direction"
+
+
 class Recipe(Settings):
     """All settings of a translator and of its training."""
 
@@ -74,6 +87,8 @@ class Recipe(Settings):
         _matches_need_joint,
         _teachers_are_given_or_trained,
         _mono_needs_teachers,
+        _directions_share_subwords,
+        _stages_have_one_direction,
     )
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",

@@ -74,9 +74,17 @@ class MultilingualTokenizer(Tokenizer):
             language = target if side == "source" else None
         else:
             language = source if side == "source" else target
-        masking = self.maskings.get(direction_name(languages), self.masking)
+        masking = self._masking_of(source, target)
         tokenizer = self.tokenizer if masking is self.masking else self.tokenizer.with_masking(masking)
         return MultilingualTokenizer(tokenizer, self.tokens, language, self.marks, self.maskings)
+
+    def _masking_of(self, source: str, target: str) -> Masking | None:
+        """The masking of a direction; of one that was not trained, that of another with the same source or target."""
+        if found := self.maskings.get(direction_name((source, target))):
+            return found
+        others = [each for each in self.tokens if each not in (source, target)]
+        similar = [*((source, each) for each in others), *((each, target) for each in others)]
+        return next((self.maskings[name] for each in similar if (name := direction_name(each)) in self.maskings), self.masking)
 
     def with_masking(self, masking: Masking | None) -> MultilingualTokenizer:
         """The same tokenizer, which masks the same in all directions."""

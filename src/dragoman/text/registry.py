@@ -79,7 +79,9 @@ def train_tokenizers(
     return first, second
 
 
-def train_multilingual(texts: Mapping[str, Iterable[str]], settings: Text) -> tuple[Tokenizer, Tokenizer]:
+def train_multilingual(
+    texts: Mapping[str, Iterable[str]], settings: Text
+) -> tuple[MultilingualTokenizer, MultilingualTokenizer]:
     """Train the tokenizers of source and target of a model with several languages, which have one vocabulary.
 
     Args:
