@@ -46,7 +46,7 @@ from dragoman.system.cpu import usable_cores
 from dragoman.system.files import read_json, temporary_directory, write_json
 from dragoman.system.progress import Log, Meter, Update, no_log, no_update
 from dragoman.system.resumable import BlockStore, BuildCache, digest, grouped, run_blocks
-from dragoman.text.multilingual import direction_name, in_direction
+from dragoman.text.multilingual import name_direction, in_direction
 from dragoman.text.registry import describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
@@ -388,7 +388,7 @@ def log_shares(pairs: PairStore, data: Data, log: Log) -> None:
     seen = np.bincount(pairs.directions, pairs.weights, len(data.directions))
     for direction, count, weight in zip(data.directions, number.tolist(), seen.tolist(), strict=True):
         log(
-            f"{direction_name(direction)}: {counted(count, 'pair')}, {weight / max(1.0, seen.sum()):.1%} of what is read; "
+            f"{name_direction(direction)}: {counted(count, 'pair')}, {weight / max(1.0, seen.sum()):.1%} of what is read; "
             f"each pair is read {weight / max(1, count):.2f} times in an epoch"
         )
 

@@ -15,7 +15,7 @@ from dragoman.system.progress import Meter, Update
 from dragoman.text.augmentation import TEXT_CHANGES
 from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import Masking, without_reserved
-from dragoman.text.multilingual import direction_name
+from dragoman.text.multilingual import name_direction
 from dragoman.text.number_forms import NumberCounts
 from dragoman.text.registry import train_multilingual, train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
@@ -125,7 +125,7 @@ def _train_on_directions(recipe: Recipe, split: Split, update: Update) -> Tokeni
     tokenizers = train_multilingual(texts, text)
     if text.placeholders:
         maskings = {
-            direction_name(direction): each.masking(tokenizers[0], direction, text.lowercase)
+            name_direction(direction): each.masking(tokenizers[0], direction, text.lowercase)
             for direction, each in counts.items()
         }
         for tokenizer in tokenizers:

@@ -30,9 +30,9 @@ def language_token(language: str) -> str:
     return f"<2{language}>"
 
 
-def direction_name(languages: tuple[str, str]) -> str:
-    """A direction in files and messages: ``de-dsb``, or ``pt-BR:en`` if a code contains a hyphen."""
-    return (":" if any("-" in each for each in languages) else "-").join(languages)
+def name_direction(languages: tuple[str, str]) -> str:
+    """The name of a direction in files, in messages and in options: ``de-dsb``."""
+    return "-".join(languages)
 
 
 class MultilingualTokenizer(Tokenizer):
@@ -43,7 +43,7 @@ class MultilingualTokenizer(Tokenizer):
         tokens: The token of each language, by the code of the language.
         language: The language whose token sentences begin with; None for none.
         marks: What the tokens mean.
-        maskings: What is masked in each direction, by `direction_name`, if that differs.
+        maskings: What is masked in each direction, by `name_direction`, if that differs.
     """
 
     def __init__(
@@ -80,11 +80,12 @@ class MultilingualTokenizer(Tokenizer):
 
     def _masking_of(self, source: str, target: str) -> Masking | None:
         """The masking of a direction; of one that was not trained, that of another with the same source or target."""
-        if found := self.maskings.get(direction_name((source, target))):
+        if found := self.maskings.get(name_direction((source, target))):
             return found
         others = [each for each in self.tokens if each not in (source, target)]
         similar = [*((source, each) for each in others), *((each, target) for each in others)]
-        return next((self.maskings[name] for each in similar if (name := direction_name(each)) in self.maskings), self.masking)
+        names = [name for each in similar if (name := name_direction(each)) in self.maskings]
+        return self.maskings[names[0]] if names else self.masking
 
     def with_masking(self, masking: Masking | None) -> MultilingualTokenizer:
         """The same tokenizer, which masks the same in all directions."""
