@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from dragoman.corpus.catalog import CATALOG
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, shortened
-from dragoman.languages.codes import find_language, primary_language, same_language
+from dragoman.languages.codes import find_language, language_name, primary_language, same_language
 from dragoman.languages.identify import LanguageProfile, identify_each, read_profiles
 from dragoman.recipe import build_recipe
-from dragoman.settings import Model, Recipe
+from dragoman.settings import FilePair, Model, Recipe
+from dragoman.settings.data import IMPORTED
 from dragoman.settings.deleted import remove_deleted
 from dragoman.system.files import atomic_directory, is_unused, parse_json, read_bytes, require_size, sha256
 from dragoman.system.leftovers import restore_replaced
@@ -270,17 +272,87 @@ class Bundle:
         )
 
     def _card(self) -> str:
+        """README.md: what the model translates, how well, what it learned from, and what it is bad at."""
         from dragoman.model.transformer import parameter_counts
 
-        data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
+        parameters = parameter_counts(self.model)["total"]
         vocabularies = describe_vocabularies(self.source, self.target, self.recipe.text.joint)
-        reports = [(name, each) for name, each in self.scores.items() if isinstance(each, dict) and "chrf" in each]
-        scores = "".join(f"* {name}: BLEU {each['bleu']:.2f}, chrF {each['chrf']:.2f}\n" for name, each in reports)
-        return (
-            f"# {self.recipe.name}\n\nA translator from {data.source_language} to {data.target_language}, "
-            f"trained with dragoman {__version__}: a Transformer of {parameters:,} parameters with {vocabularies}.\n\n"
-            f'```\ndragoman translate PATH/TO/THIS/DIRECTORY "…"\n```\n\n{scores}'
+        codes = list(dict.fromkeys(code for direction in self.directions for code in direction))
+        facts = self.facts or {"": {"scores": self.scores}}
+        reports = [
+            (f"{direction}, {name}" if direction else name, each)
+            for direction, tables in facts.items()
+            for name, each in tables.get("scores", {}).items()
+            if isinstance(each, dict) and "chrf" in each
+        ]
+        languages = ", ".join(f"{language_name(code)} ({code})" for code in codes)
+        between = f"between {languages}" if len(self.directions) > 1 else f"from {' to '.join(self.directions[0])}"
+        option = f" --target-language {codes[-1]}" if len(self.directions) > 1 else ""
+        lines = [
+            "---",
+            f"language: [{', '.join(codes)}]",
+            "pipeline_tag: translation",
+            "---",
+            "",
+            f"# {self.recipe.name}",
+            "",
+            f"A translator {between}, trained with dragoman {__version__}: a Transformer of {parameters:,} parameters "
+            f"with {vocabularies}.",
+            "",
+            "```",
+            f'dragoman translate PATH/TO/THIS/DIRECTORY "…"{option}',
+            "```",
+            "",
+            *(f"* {name}: {_describe_scores(report)}" for name, report in reports),
+        ]
+        if self.facts:
+            lines += ["", "## What it is bad at", "", *self._weak_points(dict(reports))]
+        if not self.recipe.data.train[0] == IMPORTED:
+            lines += ["", "## Training text", "", *_describe_corpora(self.recipe)]
+        return "\n".join(lines) + "\n"
+
+    def _weak_points(self, reports: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+        """The directions with the lowest scores, those that were never trained, and unusual sentences."""
+        worst = sorted(reports.items(), key=lambda each: each[1]["chrf"])[:2]
+        if worst:
+            yield f"* The lowest scores: {'; '.join(f'{name} (chrF {each["chrf"]:.1f})' for name, each in worst)}."
+        untrained = [each for each in permutations(languages_of(self), 2) if each not in self.directions]
+        if untrained:
+            yield (
+                f"* It never learned to translate {', '.join(map(name_direction, untrained))}. It can, but it may write "
+                "in another language; a translation through a third language is usually better."
+            )
+        longest = [tables["training_text"]["longest"] for tables in self.facts.values() if tables.get("training_text")]
+        if longest:
+            yield f"* Sentences of more than about {max(longest)} characters, which its training text lacks."
+        yield "* Text of other kinds than its training text, and names and terms that do not occur in that."
+
+
+def _describe_scores(report: Mapping[str, Any]) -> str:
+    scores = f"BLEU {report['bleu']:.2f}, chrF {report['chrf']:.2f}"
+    if report.get("chrf_pp") is not None:
+        scores += f", chrF++ {report['chrf_pp']:.2f}"
+    if report.get("wrong_language") is not None:
+        scores += f", {report['wrong_language']:.1%} in another language"
+    return scores
+
+
+def _describe_corpora(recipe: Recipe) -> Iterator[str]:
+    """Each training corpus with its source and its licence, as far as they are known; files without directories."""
+    for each in recipe.data.weighted:
+        corpus = each.corpus
+        if isinstance(corpus, str) and corpus.partition(":")[0] in CATALOG:
+            entry = CATALOG[corpus.partition(":")[0]]
+            yield f"* {corpus}: {entry.description}; {entry.homepage}; licence: {entry.license}"
+            continue
+        files = (
+            [corpus]
+            if isinstance(corpus, str)
+            else [corpus.source, corpus.target]
+            if isinstance(corpus, FilePair)
+            else [corpus.file]
         )
+        yield f"* {' and '.join(Path(file).name for file in files)}: source and licence are not known; add them before you publish"
 
 
 def find_bundle(path: str | Path) -> Path:
