@@ -321,7 +321,7 @@ class Bundle:
         if untrained:
             names = ", ".join(map(name_direction, untrained))
             yield (
-                f"* {names}: it never learned these directions. It may write in another language; a translation through "
+                f"* {names}: it never learned these directions. It may write in another language; to translate through "
                 "a third language is usually better."
             )
         longest = [tables["training_text"]["longest"] for tables in self.facts.values() if tables.get("training_text")]

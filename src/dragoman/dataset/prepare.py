@@ -46,7 +46,7 @@ from dragoman.system.cpu import usable_cores
 from dragoman.system.files import read_json, temporary_directory, write_json
 from dragoman.system.progress import Log, Meter, Update, no_log, no_update
 from dragoman.system.resumable import BlockStore, BuildCache, digest, grouped, run_blocks
-from dragoman.text.multilingual import name_direction, in_direction
+from dragoman.text.multilingual import in_direction, name_direction
 from dragoman.text.registry import describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
