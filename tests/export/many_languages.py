@@ -10,6 +10,8 @@ from functools import cache
 from itertools import permutations
 from typing import Any
 
+from random_bundles import DOCUMENT, random_model
+
 from conftest import fixed_captions
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Languages
@@ -19,7 +21,6 @@ from dragoman.recipe import build_recipe
 from dragoman.settings import Text
 from dragoman.text.multilingual import MultilingualTokenizer, name_direction
 from dragoman.text.registry import train_multilingual
-from random_bundles import DOCUMENT, random_model
 
 CODES = ("de", "en", "szl")
 DIRECTIONS = list(permutations(CODES, 2))

@@ -17,6 +17,7 @@ from dragoman.errors import UserError
 from dragoman.export.onnx import exporter as onnx
 from dragoman.export.onnx.exporter import OnnxModel
 from dragoman.export.protocol import ExportedModel, list_other_settings, select_settings, write_readme
+from dragoman.languages.codes import language_name
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import sha256
 from dragoman.system.templates import template_environment
@@ -95,10 +96,12 @@ def _config(bundle: Bundle) -> dict[str, object]:
     """The settings of the page, and those of each direction; the first of them is there if there is no other."""
     decoding, views = bundle.recipe.decoding, each_direction(bundle)
     directions = [_direction_config(each) for each in views]
+    codes = languages_of(bundle) or bundle.recipe.data.languages
     return {
         **directions[0],
         "max_length": bundle.model.settings.max_length,
         "decoding": {name: getattr(decoding, name) for name in DECODING_SETTINGS},
+        "names": {code: language_name(code) for code in codes},
         **({"directions": directions} if len(views) > 1 else {}),
     }
 

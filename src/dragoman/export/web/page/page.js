@@ -102,6 +102,12 @@ function clearText() {
   source.focus();
 }
 
+/** The English name of a language; browsers do not know those of some small ones. */
+function nameOf(code) {
+  const name = englishName(code);
+  return name === code ? config.names?.[code] ?? code : name;
+}
+
 /** Offer all sources, and the targets of the chosen one; another source keeps the target if it can. */
 function offerLanguages() {
   const { from, to } = element, chosen = directions[direction];
@@ -112,7 +118,7 @@ function offerLanguages() {
 }
 
 function offer(list, codes, chosen) {
-  list.replaceChildren(...codes.map((code) => new Option(englishName(code), code, code === chosen, code === chosen)));
+  list.replaceChildren(...codes.map((code) => new Option(nameOf(code), code, code === chosen, code === chosen)));
 }
 
 function chooseLanguages() {
@@ -126,7 +132,7 @@ function chooseLanguages() {
 function showLanguages(config) {
   languages = { source: tagOf(config.source), target: tagOf(config.target) };
   for (const [field, label, side] of [[source, "from", "source"], [output, "to", "target"]]) {
-    if (!directions.length) element[label].textContent = englishName(config[side]);
+    if (!directions.length) element[label].textContent = nameOf(config[side]);
     field.lang = languages[side];
     field.dir = directionOf(config[side]);
   }
