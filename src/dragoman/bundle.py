@@ -26,7 +26,7 @@ from dragoman.system.leftovers import restore_replaced
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.system.tensors import check_header, open_tensors, read_parameters, write_tensors
 from dragoman.system.version import __version__
-from dragoman.text.multilingual import MultilingualTokenizer, direction_name
+from dragoman.text.multilingual import MultilingualTokenizer, name_direction
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
@@ -109,7 +109,7 @@ class Bundle:
     Messages name `origin`. `json_sha256` is that of bundle.json; see `bundle_digest`, too.
 
     A model that was trained for several directions has these four tables for each: `facts` has them by the name of the
-    direction (see `direction_name`), and `choose_direction` puts those of one direction in their places. `profiles`
+    direction (see `name_direction`), and `choose_direction` puts those of one direction in their places. `profiles`
     has what `dragoman.languages.identify.learn_profiles` learned, by language. `stated` are the languages that
     were chosen: the others are recognized, or have to be.
     """
@@ -497,7 +497,7 @@ def _directions_with(bundle: Bundle, source: str | None, target: str | None) -> 
 
 def _facts_of(bundle: Bundle, languages: Languages) -> dict[str, Any]:
     """The values of `TABLES` for a direction; one that was never trained aligns words as the first one does."""
-    facts = {name: {} for name in TABLES} | bundle.facts.get(direction_name(languages), {})
+    facts = {name: {} for name in TABLES} | bundle.facts.get(name_direction(languages), {})
     if facts["training_text"] and bundle.profiles:
         profiles = {code: bundle.profiles[code] for code in languages if code in bundle.profiles}
         facts["training_text"] = facts["training_text"] | {"profiles": profiles}

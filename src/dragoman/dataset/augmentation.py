@@ -208,7 +208,9 @@ class PairAugmenter:
         ]
         self._places = [data.train.of_direction(number) for number in range(len(languages))] if data.directions else []
         entries = [pair for direction in self._directions for pair in direction.words]
-        self._words = PairStore(IdStore.of(source for source, _ in entries), IdStore.of(target for _, target in entries))
+        self._words = PairStore(
+            IdStore.of(source for source, _ in entries), IdStore.of(target for _, target in entries)
+        )
         shares = recipe.training.augmentation.model_dump()
         shares["single_words"] *= len(self._words) > 0
         self._matches: FuzzyMatches | None = None

@@ -101,15 +101,14 @@ class Split:
         """Apply the split that `save` wrote to the same pairs; `given` are more pairs that must not be learned from."""
         stored = read_json(entry.path / HELD_OUT, limit=MAX_HELD_OUT_BYTES)["pairs"]
         held_out = [
-            Pair(source, target, direction=(each[0][0], each[0][1]) if each else None) for source, target, *each in stored
+            Pair(source, target, direction=(each[0][0], each[0][1]) if each else None)
+            for source, target, *each in stored
         ]
         training = TrainingPairs(pairs, data, [*held_out, *given])
         return cls(entry.facts["read"], entry.facts["short"], held_out, training)
 
 
-def split_pairs(
-    pairs: Iterable[Pair], data: Data, seed: int, update: Update, given: Sequence[Pair] = ()
-) -> Split:
+def split_pairs(pairs: Iterable[Pair], data: Data, seed: int, update: Update, given: Sequence[Pair] = ()) -> Split:
     """Count pairs and, unless the recipe has validation corpora, choose those to hold out.
 
     In a model with several directions, as many pairs of each two languages are held out, in all trained directions.

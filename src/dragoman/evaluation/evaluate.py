@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import statistics
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dragoman.errors import counted
 from dragoman.evaluation.metrics import corpus_scores, perplexity
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
+from dragoman.languages.identify import MIN_WORDS, LanguageProfile, identify, words_of
 from dragoman.search.description import describe_decoding
 from dragoman.translator import Translator
 
@@ -76,3 +78,43 @@ def evaluate(
         decoding=describe_decoding(translator.decoding),
     )
     return report, translations
+
+
+def mean_report(reports: Sequence[Report]) -> Report:
+    """The mean of the scores of several directions, each of which counts the same; the perplexity is that of the loss.
+
+    Args:
+        reports: At least one; the only one is returned unchanged.
+    """
+    if len(reports) == 1:
+        return reports[0]
+    scores = {
+        name: round(statistics.fmean(getattr(each, name) for each in reports), 5)
+        for name in ("bleu", "chrf", "length_ratio", "loss", "exact", "token_accuracy")
+    }
+    return replace(
+        reports[0],
+        **scores,
+        sentences=sum(each.sentences for each in reports),
+        perplexity=perplexity(scores["loss"]),
+        teacher_forced_bleu=None,
+    )
+
+
+def wrong_language_share(translations: Sequence[str], language: str, profile: LanguageProfile) -> float:
+    """The share of translations that are clearly in another language of a model.
+
+    Args:
+        translations: The translations; those of few words, whose language is not certain, count as right.
+        language: The code of the language to translate into.
+        profile: The languages of the model.
+    """
+    wrong = 0
+    for text in translations:
+        found = dict(identify(text, profile)) if sum(1 for _ in words_of(text)) >= MIN_WORDS else {}
+        wrong += bool(found) and found.get(language, 0.0) < MIN_PROBABILITY
+    return round(wrong / max(1, len(translations)), 5)
+
+
+MIN_PROBABILITY = 0.05
+"""Of the language of a translation; if it is less, the translation is in another language."""

@@ -188,11 +188,6 @@ class Data(Settings):
         description="Balance of pairs of languages in a model with several directions: their shares are proportional "
         "to n^(1/temperature) for n pairs (Arivazhagan et al. 2019). 1: in proportion to their text.",
     )
-    directions: tuple[tuple[str, str], ...] = advanced(
-        (),
-        description="The directions of a model with several, each with two language codes; empty for the source "
-        "and the target language.",
-    )
     train: tuple[_TrainingCorpus, ...] = Field(
         min_length=1,
         description="Corpora to train on: 'multi30k:train' (catalog), 'my/train.{lang}' (line-aligned files; {lang} "

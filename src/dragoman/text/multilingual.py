@@ -6,13 +6,17 @@ masking and marked terms, is that of the tokenizer that splits the text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
+
+from pydantic import Field
 
 from dragoman.errors import UserError
 from dragoman.settings import Settings
 from dragoman.text.masking import Mask, Masking
-from dragoman.text.subword import StoredMasking, store_masking
+from dragoman.text.subword import StoredMasking, SubwordTokenizer, store_masking
+from dragoman.text.subword_growth import grow_subwords
 from dragoman.text.tokenizer import Tokenizer
 
 Side = Literal["source", "target"]
@@ -30,9 +34,9 @@ def language_token(language: str) -> str:
     return f"<2{language}>"
 
 
-def direction_name(languages: tuple[str, str]) -> str:
-    """A direction in files and messages: ``de-dsb``, or ``pt-BR:en`` if a code contains a hyphen."""
-    return (":" if any("-" in each for each in languages) else "-").join(languages)
+def name_direction(languages: tuple[str, str]) -> str:
+    """The name of a direction in files, in messages and in options: ``de-dsb``."""
+    return "-".join(languages)
 
 
 class MultilingualTokenizer(Tokenizer):
@@ -43,7 +47,7 @@ class MultilingualTokenizer(Tokenizer):
         tokens: The token of each language, by the code of the language.
         language: The language whose token sentences begin with; None for none.
         marks: What the tokens mean.
-        maskings: What is masked in each direction, by `direction_name`, if that differs.
+        maskings: What is masked in each direction, by `name_direction`, if that differs.
     """
 
     def __init__(
@@ -80,11 +84,13 @@ class MultilingualTokenizer(Tokenizer):
 
     def _masking_of(self, source: str, target: str) -> Masking | None:
         """The masking of a direction; of one that was not trained, that of another with the same source or target."""
-        if found := self.maskings.get(direction_name((source, target))):
+        if found := self.maskings.get(name_direction((source, target))):
             return found
         others = [each for each in self.tokens if each not in (source, target)]
         similar = [*((source, each) for each in others), *((each, target) for each in others)]
-        return next((self.maskings[name] for each in similar if (name := direction_name(each)) in self.maskings), self.masking)
+        return next(
+            (self.maskings[name] for each in similar if (name := name_direction(each)) in self.maskings), self.masking
+        )
 
     def with_masking(self, masking: Masking | None) -> MultilingualTokenizer:
         """The same tokenizer, which masks the same in all directions."""
@@ -139,6 +145,36 @@ class MultilingualTokenizer(Tokenizer):
         return data
 
 
+def grow(
+    tokenizers: tuple[Tokenizer, Tokenizer], texts: Mapping[str, Iterable[str]], share: float
+) -> tuple[MultilingualTokenizer, MultilingualTokenizer]:
+    """Tokenizers of source and target with a joint vocabulary that also has other languages.
+
+    Args:
+        tokenizers: Tokenizers of subwords, of a model with one direction or several.
+        texts: The text of each language that they lack.
+        share: The most entries to add for each of these, relative to those there are.
+
+    Raises:
+        UserError: The vocabulary cannot grow.
+    """
+    source, target = tokenizers
+    split = without_language(source)
+    old = source.tokens if isinstance(source, MultilingualTokenizer) else {}
+    marks = source.marks if isinstance(source, MultilingualTokenizer) else "target"
+    if not isinstance(split, SubwordTokenizer) or split.vocabulary.tokens != target.vocabulary.tokens or marks == "own":
+        raise UserError("its vocabulary cannot grow: only joint subwords of models that dragoman trained can")
+    tokens = {**old, **{language: language_token(language) for language in texts if language not in old}}
+    size = round(share * len(split.vocabulary) * len(texts))
+    grown = grow_subwords(split, chain.from_iterable(texts.values()), size, list(tokens.values()))
+    maskings = source.maskings if isinstance(source, MultilingualTokenizer) else {}
+    first = next(iter(tokens))
+    return (
+        MultilingualTokenizer(grown, tokens, first, "target", maskings),
+        MultilingualTokenizer(grown, tokens, None, "target", maskings),
+    )
+
+
 def without_language(tokenizer: Tokenizer) -> Tokenizer:
     """The tokenizer that splits the text, which puts no token in front of it."""
     return tokenizer.tokenizer if isinstance(tokenizer, MultilingualTokenizer) else tokenizer
@@ -159,7 +195,7 @@ class StoredMultilingual(Settings):
     tokens: dict[str, str]
     tokenizer: dict[str, Any]
     marks: Marks = "own"  # imported bundles, and all those of older versions
-    maskings: dict[str, StoredMasking] = {}
+    maskings: dict[str, StoredMasking] = Field(default_factory=dict)
 
     def restore(self, tokenizer: Tokenizer) -> MultilingualTokenizer:
         """The tokenizer, given the one that splits the text.
