@@ -5,21 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from dragoman.corpus.catalog import CATALOG
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, shortened
-from dragoman.languages.codes import find_language, primary_language, same_language
+from dragoman.languages.codes import find_language, language_name, primary_language, same_language
+from dragoman.languages.identify import LanguageProfile, identify_each, read_profiles
 from dragoman.recipe import build_recipe
-from dragoman.settings import Model, Recipe
+from dragoman.settings import FilePair, Model, Recipe
+from dragoman.settings.data import IMPORTED
 from dragoman.settings.deleted import remove_deleted
 from dragoman.system.files import atomic_directory, is_unused, parse_json, read_bytes, require_size, sha256
 from dragoman.system.leftovers import restore_replaced
@@ -38,7 +41,7 @@ FORMAT = "dragoman-bundle"
 VERSION = 1
 WEIGHTS = "model.safetensors"
 FILES = (WEIGHTS, SOURCE_FILE, TARGET_FILE)
-MAX_ABOUT_BYTES = 10_000_000  # of bundle.json, which has about 100 kB
+MAX_ABOUT_BYTES = 50_000_000  # of bundle.json, which has about 300 kB for each direction
 MAX_READS = 5  # of a bundle that is replaced meanwhile
 Table = TypeVar("Table", bound=BaseModel)
 TABLES = ("scores", "training_text", "alignment", "confidence")
@@ -145,9 +148,19 @@ class Bundle:
         return list(data.directions) or list(permutations(languages_of(self), 2)) or [data.languages]
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether a language of the direction is neither stated nor the only one."""
+        return bool(self.recipe.data.directions) and None in self.stated
+
+    @property
     def is_zero_shot(self) -> bool:
         """Whether the model was never trained for this direction, but only for both languages in others."""
         return self.recipe.data.languages not in self.directions
+
+    @property
+    def language_profile(self) -> LanguageProfile | None:
+        """What distinguishes the languages of a model that was trained for several; None for other models."""
+        return _read_profile(tuple(self.profiles.items())) if self.profiles else None
 
     def table(self, name: str, kind: type[Table]) -> Table | None:
         """What training stored in bundle.json; None in imported bundles and in those of older versions.
@@ -259,17 +272,87 @@ class Bundle:
         )
 
     def _card(self) -> str:
+        """README.md: what the model translates, how well, what it learned from, and what it is bad at."""
         from dragoman.model.transformer import parameter_counts
 
-        data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
+        parameters = parameter_counts(self.model)["total"]
         vocabularies = describe_vocabularies(self.source, self.target, self.recipe.text.joint)
-        reports = [(name, each) for name, each in self.scores.items() if isinstance(each, dict) and "chrf" in each]
-        scores = "".join(f"* {name}: BLEU {each['bleu']:.2f}, chrF {each['chrf']:.2f}\n" for name, each in reports)
-        return (
-            f"# {self.recipe.name}\n\nA translator from {data.source_language} to {data.target_language}, "
-            f"trained with dragoman {__version__}: a Transformer of {parameters:,} parameters with {vocabularies}.\n\n"
-            f'```\ndragoman translate PATH/TO/THIS/DIRECTORY "…"\n```\n\n{scores}'
+        codes = list(dict.fromkeys(code for direction in self.directions for code in direction))
+        facts = self.facts or {"": {"scores": self.scores}}
+        reports = [
+            (f"{direction}, {name}" if direction else name, each)
+            for direction, tables in facts.items()
+            for name, each in tables.get("scores", {}).items()
+            if isinstance(each, dict) and "chrf" in each
+        ]
+        languages = ", ".join(f"{language_name(code)} ({code})" for code in codes)
+        between = f"between {languages}" if len(self.directions) > 1 else f"from {' to '.join(self.directions[0])}"
+        option = f" --target-language {codes[-1]}" if len(self.directions) > 1 else ""
+        lines = [
+            "---",
+            f"language: [{', '.join(codes)}]",
+            "pipeline_tag: translation",
+            "---",
+            "",
+            f"# {self.recipe.name}",
+            "",
+            f"A translator {between}, trained with dragoman {__version__}: a Transformer of {parameters:,} parameters "
+            f"with {vocabularies}.",
+            "",
+            "```",
+            f'dragoman translate PATH/TO/THIS/DIRECTORY "…"{option}',
+            "```",
+            "",
+            *(f"* {name}: {_describe_scores(report)}" for name, report in reports),
+        ]
+        if self.facts:
+            lines += ["", "## What it is bad at", "", *self._weak_points(dict(reports))]
+        if not self.recipe.data.train[0] == IMPORTED:
+            lines += ["", "## Training text", "", *_describe_corpora(self.recipe)]
+        return "\n".join(lines) + "\n"
+
+    def _weak_points(self, reports: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+        """The directions with the lowest scores, those that were never trained, and unusual sentences."""
+        worst = sorted(reports.items(), key=lambda each: each[1]["chrf"])[:2]
+        if worst:
+            yield f"* The lowest scores: {'; '.join(f'{name} (chrF {each["chrf"]:.1f})' for name, each in worst)}."
+        untrained = [each for each in permutations(languages_of(self), 2) if each not in self.directions]
+        if untrained:
+            yield (
+                f"* It never learned to translate {', '.join(map(name_direction, untrained))}. It can, but it may write "
+                "in another language; a translation through a third language is usually better."
+            )
+        longest = [tables["training_text"]["longest"] for tables in self.facts.values() if tables.get("training_text")]
+        if longest:
+            yield f"* Sentences of more than about {max(longest)} characters, which its training text lacks."
+        yield "* Text of other kinds than its training text, and names and terms that do not occur in that."
+
+
+def _describe_scores(report: Mapping[str, Any]) -> str:
+    scores = f"BLEU {report['bleu']:.2f}, chrF {report['chrf']:.2f}"
+    if report.get("chrf_pp") is not None:
+        scores += f", chrF++ {report['chrf_pp']:.2f}"
+    if report.get("wrong_language") is not None:
+        scores += f", {report['wrong_language']:.1%} in another language"
+    return scores
+
+
+def _describe_corpora(recipe: Recipe) -> Iterator[str]:
+    """Each training corpus with its source and its licence, as far as they are known; files without directories."""
+    for each in recipe.data.weighted:
+        corpus = each.corpus
+        if isinstance(corpus, str) and corpus.partition(":")[0] in CATALOG:
+            entry = CATALOG[corpus.partition(":")[0]]
+            yield f"* {corpus}: {entry.description}; {entry.homepage}; licence: {entry.license}"
+            continue
+        files = (
+            [corpus]
+            if isinstance(corpus, str)
+            else [corpus.source, corpus.target]
+            if isinstance(corpus, FilePair)
+            else [corpus.file]
         )
+        yield f"* {' and '.join(Path(file).name for file in files)}: source and licence are not known; add them before you publish"
 
 
 def find_bundle(path: str | Path) -> Path:
@@ -464,6 +547,65 @@ def choose_direction(bundle: Bundle, source: str | None, target: str | None) -> 
     return replace(changed, training_text={}, confidence={})  # which are about the direction of the training text
 
 
+def require_direction(bundle: Bundle) -> None:
+    """Check that both languages of a direction are stated.
+
+    Raises:
+        UserError: One is not.
+    """
+    _require(bundle, 1)
+    _require(bundle, 0)
+
+
+def _require(bundle: Bundle, side: int) -> None:
+    """Check that the source (0) or the target (1) is stated."""
+    if bundle.is_undecided and bundle.stated[side] is None:
+        name = ("source", "target")[side]
+        codes = list(dict.fromkeys(each[side] for each in _directions_with(bundle, *bundle.stated)))
+        codes = codes or [each for each in languages_of(bundle) if each not in bundle.stated]
+        raise UserError(
+            f"{bundle.recipe.name} translates {('from', 'into')[side]} {', '.join(codes)}: choose one of them with "
+            f"--{name}-language, or in Python with {name}_language"
+        )
+
+
+def recognize_sources(bundle: Bundle, texts: Sequence[str]) -> list[str]:
+    """The language of each text among those that a bundle translates into the stated target.
+
+    A text of few words may have the language of all of them, see `identify_each`.
+
+    Raises:
+        UserError: The target is not stated, or all texts together are in no language of the bundle.
+    """
+    _require(bundle, 1)
+    if bundle.stated[0] is not None:
+        return [bundle.stated[0]] * len(texts)
+    possible = list(dict.fromkeys(source for source, _ in _directions_with(bundle, None, bundle.stated[1])))
+    possible = possible or [each for each in languages_of(bundle) if each != bundle.stated[1]]
+    profile = bundle.language_profile
+    ranked = identify_each(texts, profile) if profile else [[] for _ in texts]
+    found = [next((code for code, _ in each if code in possible), "") for each in ranked]
+    if not any(found) and any(map(str.isalpha, "".join(texts))):
+        raise UserError(
+            f"{bundle.recipe.name}: the language of the text was not recognized; name it with --source-language, or in "
+            f"Python source_language: {', '.join(possible)}"
+        )
+    usual = max(filter(None, found), key=found.count, default=possible[0])
+    return [each or usual for each in found]
+
+
+@lru_cache(maxsize=4)
+def _read_profile(profiles: tuple[tuple[str, str], ...]) -> LanguageProfile:
+    return LanguageProfile(read_profiles(dict(profiles)))
+
+
+def each_direction(bundle: Bundle) -> list[Bundle]:
+    """The bundle in each of its trained directions that have the stated languages; itself if it is in one direction."""
+    if not bundle.is_undecided:
+        return [bundle]
+    return [choose_direction(bundle, *each) for each in _directions_with(bundle, *bundle.stated)]
+
+
 def _complete(bundle: Bundle, found: Sequence[str | None]) -> tuple[str | None, str | None]:
     """The languages that are stated, and those that follow because no other trained direction has them."""
     source, target = (new or old for new, old in zip(found, bundle.stated, strict=True))
@@ -483,11 +625,12 @@ def _complete(bundle: Bundle, found: Sequence[str | None]) -> tuple[str | None, 
 def _stand_in(bundle: Bundle, stated: tuple[str | None, str | None]) -> Languages:
     """The stated languages, with those of any direction for the others."""
     source, target = stated
-    first = next(iter(_directions_with(bundle, source, target)), None)
-    if first is None:  # this direction, or this target or source, was never trained
-        others = [each for each in languages_of(bundle) if each not in stated]
-        first = source or others[0], target or others[0]
-    return first
+    if source is not None and target is not None:
+        return source, target
+    if trained := _directions_with(bundle, source, target):
+        return trained[0]
+    other = next(each for each in languages_of(bundle) if each not in stated)
+    return source or other, target or other
 
 
 def _directions_with(bundle: Bundle, source: str | None, target: str | None) -> list[Languages]:

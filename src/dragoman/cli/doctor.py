@@ -16,6 +16,8 @@ from dragoman.cli.options import (
     EngineName,
     EngineOptions,
     Overrides,
+    SourceLanguage,
+    TargetLanguage,
     Verbose,
     open_translator,
 )
@@ -137,6 +139,8 @@ def doctor_output(
     device: Device = "auto",
     compute_type: ComputeType = "auto",
     verbose: Verbose = False,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
 ) -> None:
     """Check translations.
 
@@ -149,7 +153,9 @@ def doctor_output(
     from dragoman.corpus.corpus import read_texts
     from dragoman.doctor.output.check import check_translator
 
-    translator = open_translator(bundle, overrides, EngineOptions(engine, device, compute_type, verbose))
+    languages = (source_language, target_language)
+    options = EngineOptions(engine, device, compute_type, verbose, languages=languages)
+    translator = open_translator(bundle, overrides, options, files=(source, reference))
     not_examined = (
         "wrong words, numbers and meanings in single sentences; dragoman evaluate and dragoman compare score them"
     )

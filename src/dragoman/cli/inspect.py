@@ -48,7 +48,7 @@ def inspect(
     options = EngineOptions(engine or "torch", device, verbose=verbose, languages=languages)
     messages = sys.stderr if output == DASH else sys.stdout
     with open_output(output) as page:  # first, so that a file that cannot be written is refused at once
-        translator = open_translator(bundle, overrides, options)
+        translator = open_translator(bundle, overrides, options, sample=lambda: text)
         _warn_of_several(translator, text)
         explanation = translator.explain(text)
         print(explanation.translation.text, file=messages)

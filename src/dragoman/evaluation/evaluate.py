@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from dragoman.bundle import Bundle
 from dragoman.errors import counted
-from dragoman.evaluation.metrics import corpus_scores, perplexity
+from dragoman.evaluation.metrics import chrf_plus_plus, corpus_scores, perplexity
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
-from dragoman.languages.identify import MIN_WORDS, LanguageProfile, identify, words_of
+from dragoman.languages.identify import share_in_other_languages
 from dragoman.search.description import describe_decoding
 from dragoman.translator import Translator
 
@@ -24,7 +25,8 @@ class Report:
     log-likelihood of the reference tokens in nats, end of sentence included and without label smoothing;
     `perplexity` is its exponential. `exact` is the fraction of translations that are identical to their reference.
     `token_accuracy` and `teacher_forced_bleu`, which is None unless the recipe enables it, do not score translations:
-    see `TeacherForcedScores`.
+    see `TeacherForcedScores`. `chrf_pp` is chrF++, with its signature. `wrong_language` is the share of translations
+    that are clearly in another language of a model with several; None for other models.
     """
 
     sentences: int
@@ -39,6 +41,9 @@ class Report:
     token_accuracy: float
     teacher_forced_bleu: float | None
     decoding: str
+    chrf_pp: float | None = None
+    chrf_pp_signature: str = ""
+    wrong_language: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -67,6 +72,7 @@ def evaluate(
     translations = list(map(str, translated))
     forced = score_teacher_forced(translator, sources, references)
     identical = sum(map(str.__eq__, translations, references))
+    chrf_pp, chrf_pp_signature = chrf_plus_plus(translations, references[: len(translations)])
     report = Report(
         sentences=len(translations),
         **corpus_scores(translations, references[: len(translations)]),
@@ -76,6 +82,9 @@ def evaluate(
         token_accuracy=round(forced.accuracy, 5),
         teacher_forced_bleu=None if forced.bleu is None else round(forced.bleu, 3),
         decoding=describe_decoding(translator.decoding),
+        chrf_pp=chrf_pp,
+        chrf_pp_signature=chrf_pp_signature,
+        wrong_language=_wrong_language(translator.bundle, translations),
     )
     return report, translations
 
@@ -101,20 +110,8 @@ def mean_report(reports: Sequence[Report]) -> Report:
     )
 
 
-def wrong_language_share(translations: Sequence[str], language: str, profile: LanguageProfile) -> float:
-    """The share of translations that are clearly in another language of a model.
-
-    Args:
-        translations: The translations; those of few words, whose language is not certain, count as right.
-        language: The code of the language to translate into.
-        profile: The languages of the model.
-    """
-    wrong = 0
-    for text in translations:
-        found = dict(identify(text, profile)) if sum(1 for _ in words_of(text)) >= MIN_WORDS else {}
-        wrong += bool(found) and found.get(language, 0.0) < MIN_PROBABILITY
-    return round(wrong / max(1, len(translations)), 5)
-
-
-MIN_PROBABILITY = 0.05
-"""Of the language of a translation; if it is less, the translation is in another language."""
+def _wrong_language(bundle: Bundle, translations: Sequence[str]) -> float | None:
+    profile = bundle.language_profile
+    if profile is None:
+        return None
+    return round(share_in_other_languages(translations, bundle.recipe.data.target_language, profile), 5)

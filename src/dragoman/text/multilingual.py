@@ -88,13 +88,18 @@ class MultilingualTokenizer(Tokenizer):
             return found
         others = [each for each in self.tokens if each not in (source, target)]
         similar = [*((source, each) for each in others), *((each, target) for each in others)]
-        return next(
-            (self.maskings[name] for each in similar if (name := name_direction(each)) in self.maskings), self.masking
-        )
+        names = [name for each in similar if (name := name_direction(each)) in self.maskings]
+        return self.maskings[names[0]] if names else self.masking
 
     def with_masking(self, masking: Masking | None) -> MultilingualTokenizer:
         """The same tokenizer, which masks the same in all directions."""
         return MultilingualTokenizer(self.tokenizer.with_masking(masking), self.tokens, self.language, self.marks)
+
+    @property
+    def forbidden_ids(self) -> list[int]:
+        """The ids that never occur in translations: the tokens of languages, too, unless they begin translations."""
+        languages = [] if self.marks == "own" else self.all_language_ids
+        return [*self.vocabulary.forbidden_ids, *languages]
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each sentence, the token of the language first; none for a sentence without tokens."""
@@ -173,6 +178,13 @@ def grow(
         MultilingualTokenizer(grown, tokens, first, "target", maskings),
         MultilingualTokenizer(grown, tokens, None, "target", maskings),
     )
+
+
+def language_tokens(source: Tokenizer) -> dict[str, int]:
+    """The ids of the tokens that say the target language in front of a source, by language; none in other models."""
+    if not isinstance(source, MultilingualTokenizer) or source.marks == "own":
+        return {}
+    return dict(zip(source.tokens, source.all_language_ids, strict=True))
 
 
 def without_language(tokenizer: Tokenizer) -> Tokenizer:

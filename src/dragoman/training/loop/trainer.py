@@ -24,9 +24,9 @@ from dragoman.doctor.training_checks import check_validation
 from dragoman.engines import EngineRequest
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.baseline import Baseline, trivial_baseline
-from dragoman.evaluation.evaluate import Report, evaluate, mean_report, wrong_language_share
+from dragoman.evaluation.evaluate import Report, evaluate, mean_report
 from dragoman.evaluation.metrics import perplexity
-from dragoman.languages.identify import LanguageProfile, count_ngrams
+from dragoman.languages.identify import learn_profiles
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.settings import Recipe
 from dragoman.settings.decoding import PLAIN_SEARCH
@@ -172,20 +172,18 @@ class DirectionReport:
         report: The scores.
         pairs: The validation pairs.
         translations: The translations of the first of them.
-        wrong_language: The share of translations in another language of the model; None in a model with one direction.
     """
 
     languages: Languages | None
     report: Report
     pairs: Sequence[Pair]
     translations: Sequence[str]
-    wrong_language: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """What metrics.jsonl has of a direction."""
         report = self.report
-        values = {name: getattr(report, name) for name in ("sentences", "bleu", "chrf", "loss", "length_ratio")}
-        return {**values, "wrong_language": self.wrong_language}
+        names = ("sentences", "bleu", "chrf", "loss", "length_ratio", "wrong_language")
+        return {name: getattr(report, name) for name in names}
 
 
 class Validator:
@@ -202,7 +200,7 @@ class Validator:
 
     def evaluate(self, model: Transformer) -> list[DirectionReport]:
         """Scores on the validation pairs, of which the first `validation_sentences` are translated."""
-        bundle = Bundle(self.recipe, model.eval(), self.data.source, self.data.target)
+        bundle = Bundle(self.recipe, model.eval(), self.data.source, self.data.target, profiles=self._profiles)
         quick = {**PLAIN_SEARCH, "beam_size": 1, "n_best": 1}
         decoding = self.recipe.decoding.model_copy(update=quick)
         reports = []
@@ -216,8 +214,7 @@ class Validator:
                 [pair.target for pair in pairs],
                 translate_at_most=self._translated,
             )
-            wrong = None if languages is None else wrong_language_share(translations, languages[1], self._profile)
-            reports.append(DirectionReport(languages, report, pairs, translations, wrong))
+            reports.append(DirectionReport(languages, report, pairs, translations))
         return reports
 
     @cached_property
@@ -239,8 +236,8 @@ class Validator:
         return max(LEAST_TRANSLATED, sentences // directions) if directions else sentences
 
     @cached_property
-    def _profile(self) -> LanguageProfile:
-        return LanguageProfile({code: count_ngrams(texts) for code, texts in sample_languages(self.data).items()})
+    def _profiles(self) -> dict[str, str]:
+        return learn_profiles(sample_languages(self.data))
 
     def score(self, report: Report) -> float:
         """The score that decides which checkpoint is best; higher is better."""
