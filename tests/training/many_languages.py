@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dragoman.corpus.corpus import read_corpus
+from conftest import fixed_captions
 
 LETTERS = str.maketrans("aeioutdgbpkASTW", "áêìøùdtkpbgÁŠDV")
 """Spellings of the relative, whose words are those of English: its texts share no words with it, but their order."""
@@ -20,13 +20,13 @@ def relative(text: str) -> str:
 
 def write_texts(directory: Path, split: str = "train", pairs: int = 300) -> None:
     """Write ``de-en/train.de`` and so on, each two languages with other captions, of which some are in two corpora."""
-    captions = list(read_corpus(f"captions:{split}", source_language="de", target_language="en"))
+    captions = fixed_captions(split)
     for number, languages in enumerate(PAIRS):
         texts = captions[number * pairs * 3 // 4 :][:pairs]
         folder = directory / "-".join(languages)
         folder.mkdir(parents=True, exist_ok=True)
         for code in languages:
-            lines = (pair.source if code == "de" else pair.target for pair in texts)
+            lines = (german if code == "de" else english for german, english in texts)
             content = "".join(f"{relative(line) if code == 'hsb' else line}\n" for line in lines)
             (folder / f"{split}.{code}").write_text(content, encoding="utf-8")
 

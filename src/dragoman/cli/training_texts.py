@@ -16,8 +16,8 @@ from dragoman.cli.text_references import (
     FoundTexts,
     find_held_out,
     find_texts,
-    state_directions,
     refuse_meaningless_options,
+    state_directions,
 )
 from dragoman.errors import UserError
 from dragoman.system.time_limit import END_SHARE, LEAST_TRAINING
