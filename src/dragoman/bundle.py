@@ -307,20 +307,22 @@ class Bundle:
         ]
         if self.facts:
             lines += ["", "## What it is bad at", "", *self._weak_points(dict(reports))]
-        if not self.recipe.data.train[0] == IMPORTED:
+        if not str(self.recipe.data.train[0]).startswith(IMPORTED):
             lines += ["", "## Training text", "", *_describe_corpora(self.recipe)]
         return "\n".join(lines) + "\n"
 
     def _weak_points(self, reports: Mapping[str, dict[str, Any]]) -> Iterator[str]:
         """The directions with the lowest scores, those that were never trained, and unusual sentences."""
-        worst = sorted(reports.items(), key=lambda each: each[1]["chrf"])[:2]
+        worst = sorted(reports, key=lambda name: reports[name]["chrf"])[:2]
         if worst:
-            yield f"* The lowest scores: {'; '.join(f'{name} (chrF {each["chrf"]:.1f})' for name, each in worst)}."
+            shown = "; ".join(f"{name} (chrF {reports[name]['chrf']:.1f})" for name in worst)
+            yield f"* The lowest scores: {shown}."
         untrained = [each for each in permutations(languages_of(self), 2) if each not in self.directions]
         if untrained:
+            names = ", ".join(map(name_direction, untrained))
             yield (
-                f"* It never learned to translate {', '.join(map(name_direction, untrained))}. It can, but it may write "
-                "in another language; a translation through a third language is usually better."
+                f"* {names}: it never learned these directions. It may write in another language; to translate through "
+                "a third language is usually better."
             )
         longest = [tables["training_text"]["longest"] for tables in self.facts.values() if tables.get("training_text")]
         if longest:
@@ -341,18 +343,15 @@ def _describe_corpora(recipe: Recipe) -> Iterator[str]:
     """Each training corpus with its source and its licence, as far as they are known; files without directories."""
     for each in recipe.data.weighted:
         corpus = each.corpus
-        if isinstance(corpus, str) and corpus.partition(":")[0] in CATALOG:
-            entry = CATALOG[corpus.partition(":")[0]]
-            yield f"* {corpus}: {entry.description}; {entry.homepage}; licence: {entry.license}"
-            continue
-        files = (
-            [corpus]
-            if isinstance(corpus, str)
-            else [corpus.source, corpus.target]
-            if isinstance(corpus, FilePair)
-            else [corpus.file]
-        )
-        yield f"* {' and '.join(Path(file).name for file in files)}: source and licence are not known; add them before you publish"
+        if isinstance(corpus, FilePair):
+            files = [corpus.source, corpus.target]
+        else:
+            files = [corpus if isinstance(corpus, str) else corpus.file]
+        if entry := CATALOG.get(files[0].partition(":")[0]):
+            yield f"* {files[0]}: {entry.description}; {entry.homepage}; licence: {entry.license}"
+        else:
+            names = " and ".join(Path(file).name for file in files)
+            yield f"* {names}: source and licence are not known; add them before you publish this."
 
 
 def find_bundle(path: str | Path) -> Path:

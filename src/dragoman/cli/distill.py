@@ -43,9 +43,7 @@ def distill(
     ] = None,
     directions: Annotated[
         str | None,
-        typer.Option(
-            metavar="DIRECTION", help="The direction of the student, such as de-dsb, if the teacher has several."
-        ),
+        typer.Option(metavar="DIRECTION", help="Direction of the student, such as de-dsb, of a teacher with several."),
     ] = None,
     force: Force = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,

@@ -82,7 +82,7 @@ def _write_package(bundle: Bundle, directory: Path, compute_type: str) -> str:
         for file in MODEL_FILES:
             if (model / file).exists():
                 package.write(model / file, f"{name}/model/{file}", zipfile.ZIP_DEFLATED)
-        package.writestr(f"{name}/sentencepiece.model", sentencepiece_model(without_language(bundle.source)))
+        package.writestr(f"{name}/sentencepiece.model", sentencepiece_model(bundle.source))
         package.writestr(f"{name}/minisbd/rules.onnx", sentence_splitter(), zipfile.ZIP_DEFLATED)
         package.writestr(f"{name}/metadata.json", json.dumps(_metadata(bundle), indent=2))
         package.writestr(f"{name}/README.md", f"# {bundle.recipe.name}\n\nTrained with dragoman {__version__}.\n")

@@ -114,6 +114,7 @@ def _direction_config(view: Bundle) -> dict[str, object]:
     if languages_of(view):
         config["first"] = list(view.source.language_ids)
         config["never"] = list(view.target.all_language_ids)
+        config["spellings"] = [view.target.vocabulary.tokens[index] for index in view.target.all_language_ids]
         config["masking"] = store_masking(view.source.masking) if view.source.masking else {}
     return config
 

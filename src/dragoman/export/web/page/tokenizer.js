@@ -33,8 +33,9 @@ function reserved(first, count) {
 }
 
 export class Tokenizer {
-  /** @param data a tokenizer's JSON */
-  constructor({ specials, tokenizer: { model, normalizer }, ...masking }) {
+  /** @param data a tokenizer's JSON
+   *  @param languages the tokens of languages, which no text is split into */
+  constructor({ specials, tokenizer: { model, normalizer }, ...masking }, languages = []) {
     const entries = model.type === "BPE" ? Object.entries(model.vocab) : model.vocab.map(([token], id) => [token, id]);
     this.ids = new Map(entries);
     this.tokens = [];
@@ -53,7 +54,7 @@ export class Tokenizer {
     this.#hidden = new Set(hidden.map((token) => this.ids.get(token)));
     this.#changes = normalizer.normalizers.map(({ type }) => CHANGES[type]);
     this.#split = MODELS[model.type](model, this.unk);
-    this.#breaks = breaksOf(Object.values(specials), this.isMasked);
+    this.#breaks = breaksOf([...Object.values(specials), ...languages], this.isMasked);
   }
 
   #hidden;

@@ -19,7 +19,7 @@ export async function loadTranslators() {
   return (direction = 0) => {
     if (!translators.has(direction)) {
       const own = { ...config, ...config.directions?.[direction] };
-      const tokenizers = [source, target].map((each) => new Tokenizer({ ...each, ...own.masking }));
+      const tokenizers = [source, target].map((each) => new Tokenizer({ ...each, ...own.masking }, own.spellings));
       translators.set(direction, new Translator(model, own, ...tokenizers));
     }
     return translators.get(direction);
