@@ -22,7 +22,7 @@ def write_texts(directory: Path, split: str = "train", pairs: int = 300) -> None
     """Write ``de-en/train.de`` and so on, each two languages with other captions, of which some are in two corpora."""
     captions = fixed_captions(split)
     for number, languages in enumerate(PAIRS):
-        texts = captions[number * pairs * 3 // 4 :][:pairs]
+        texts = (captions * 2)[number * pairs * 3 // 4 % len(captions) :][:pairs]
         folder = directory / "-".join(languages)
         folder.mkdir(parents=True, exist_ok=True)
         for code in languages:
