@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LONGEST = 4
 PROFILE_SIZE = 6000  # n-grams of a language
+RELATED_SIZE = 20_000  # if it may have to be distinguished from related ones; those above decide if a text is in any
 _BORDER = "_"  # before and after each word
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*")
 _READ = 1000  # characters of a text; more do not change the answer
@@ -175,7 +176,7 @@ def learn_profiles(texts: Mapping[str, Iterable[str]]) -> dict[str, str]:
     Args:
         texts: A sample of the training text of each language, such as 10,000 sentences.
     """
-    return {language: write_ngrams(count_ngrams(sample)) for language, sample in texts.items()}
+    return {language: write_ngrams(count_ngrams(sample, RELATED_SIZE)) for language, sample in texts.items()}
 
 
 def write_ngrams(counts: Mapping[str, int]) -> str:
@@ -220,7 +221,7 @@ class LanguageProfile:
     """What texts in a few languages look like; `identify` chooses among these.
 
     Args:
-        ngrams: The n-grams of each language with their counts.
+        ngrams: The n-grams of each language with their counts, the most frequent first.
         words: The frequent words of languages without n-grams, which bundles of older versions lack.
     """
 
@@ -228,6 +229,7 @@ class LanguageProfile:
         self.languages = tuple(ngrams)
         self._words = words
         self._log_probabilities = [_log_probabilities(each) for each in ngrams.values()]
+        self._frequent = [frozenset(islice(each, PROFILE_SIZE)) for each in ngrams.values()]
         self._floor = min((value for each in self._log_probabilities for value in each.values()), default=0)
         self._floor -= math.log(2)
         self._evidence_of = lru_cache(maxsize=_CACHED_WORDS)(self._weigh)
@@ -267,7 +269,7 @@ class LanguageProfile:
         longer = [gram for gram in grams if len(gram) > 1]
         return _Evidence(
             scores=tuple(math.fsum(each.get(gram, self._floor) for gram in seen) for each in self._log_probabilities),
-            known=tuple(sum(gram in each for gram in longer) for each in self._log_probabilities),
+            known=tuple(sum(gram in each for gram in longer) for each in self._frequent),
             ngrams=len(longer),
         )
 
