@@ -51,8 +51,8 @@ def main() -> None:
     for direction in directions:
         tests = arguments.tests or arguments.texts
         for test, sources, references in read_tests(tests, direction, arguments.tests is None):
-            cells = [score(run, name, direction, sources, references) for name, run in runs.items()]
-            print(f"| {direction} | {test} | " + " | ".join(cells) + " |", flush=True)
+            scores = [score(run, name, direction, sources, references) for name, run in runs.items()]
+            print(f"| {direction} | {test} | " + " | ".join(scores) + " |", flush=True)
 
 
 def find(directory: Path, direction: str, name: str) -> list[str]:

@@ -143,7 +143,7 @@ def _read_directions(
                     counts[way.direction].add(way, masked_way.source)
         else:
             masked = pair
-        written = capitalize(masked, pair.direction, recipe.training.augmentation, generator)
+        written = with_random_capitals(masked, pair.direction, recipe.training.augmentation, generator)
         for code, number, side in zip(pair.direction, copies, (written.source, written.target), strict=True):
             texts[code] += [side] * number
     return texts, counts
@@ -195,10 +195,10 @@ def sample_evenly(pairs: Iterable[Pair], number: int, size: int) -> Iterator[Pai
 def with_capitals(pairs: Iterable[Pair], recipe: Recipe) -> Iterator[Pair]:
     """The same pairs, some of them in upper case and title case: the shares in `training.augmentation`."""
     generator = Random(0)
-    return (capitalize(pair, recipe.data.languages, recipe.training.augmentation, generator) for pair in pairs)
+    return (with_random_capitals(pair, recipe.data.languages, recipe.training.augmentation, generator) for pair in pairs)
 
 
-def capitalize(pair: Pair, languages: Languages, augmentation: Augmentation, generator: Random) -> Pair:
+def with_random_capitals(pair: Pair, languages: Languages, augmentation: Augmentation, generator: Random) -> Pair:
     """The pair, in upper case or title case with the probabilities in `training.augmentation`."""
     number = generator.random() - augmentation.upper_case
     kind = "upper_case" if number < 0 else "title_case" if number < augmentation.title_case else None

@@ -349,7 +349,7 @@ def _choose_directions(texts: Texts, facts: TextFacts) -> Choices:
 
 
 def direction_shares(facts: TextFacts, temperature: float) -> dict[Languages, float]:
-    """The share of each direction in what is read, see `data.temperature`."""
+    """The share of each direction in an epoch, see `data.temperature`."""
     pairs: Counter[frozenset[str]] = Counter()
     for direction, count in facts.by_direction.items():
         pairs[frozenset(direction)] += count

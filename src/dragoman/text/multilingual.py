@@ -24,8 +24,8 @@ Side = Literal["source", "target"]
 Marks = Literal["own", "target"]
 """Whose token sentences begin with.
 
-``own``: both sides with the token of their own language, as in M2M100 and NLLB-200. ``target``: only sources, with the
-token of the language to translate into (Johnson et al. 2017), as in models that dragoman trains.
+``own``: both sides with the token of the language that they are in, as in M2M100 and NLLB-200. ``target``: only
+sources, with the token of the language to translate into (Johnson et al. 2017), as in models that dragoman trains.
 """
 
 
