@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 
 from dragoman.errors import UserError, nearest, shortened
 from dragoman.settings import Recipe
-from dragoman.settings.data import resolve_directions
+from dragoman.settings.data import direction_problem, resolve_directions
 from dragoman.settings.deleted import remove_deleted
 from dragoman.settings.recipe import field_at, section_at
 from dragoman.settings.recipe_errors import find_problems
@@ -94,6 +94,8 @@ def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), ori
         recipe = Recipe.model_validate_json(json.dumps(data, default=str), strict=True)
     except ValidationError as error:
         problems += find_problems(error, data)
+    else:
+        problems += filter(None, [direction_problem(recipe.data)])
     if not problems:
         return recipe
     if len(problems) == 1:

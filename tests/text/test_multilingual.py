@@ -50,7 +50,7 @@ MANY = {"de": [*TEXTS, "3,5 Hunde <2hi>"], "hi": ["कुत्ता दौड�
 def test_sources_name_the_target_and_each_direction_has_its_masking() -> None:
     source, target = train_multilingual(MANY, Text(vocabulary_size=400, placeholders=True))
     assert isinstance(source, MultilingualTokenizer)
-    source.maskings["de-hsb"] = Masking(numbers_as_text=frozenset({"0,0"}))
+    source.maskings |= {"de-hi": Masking(), "de-hsb": Masking(numbers_as_text=frozenset({"0,0"}))}
     for side, tokenizer in (("source", source), ("target", target)):
         for languages in permutations(MANY, 2):
             chosen = in_direction(load_tokenizer(json.loads(json.dumps(tokenizer.to_json()))), languages, side)

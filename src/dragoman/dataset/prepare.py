@@ -16,10 +16,11 @@ that determines its content, as plain data. These are the entries:
 
 from __future__ import annotations
 
+import math
 import shutil
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,7 +36,14 @@ from dragoman.dataset.encode import PairEncoder
 from dragoman.dataset.pairs import CorpusChangedError, find_training_corpora, read_pairs
 from dragoman.dataset.split import Split, split_pairs
 from dragoman.dataset.token_store import PairStore, join_shards, load_shard, open_pairs, save_shard
-from dragoman.dataset.tokenizer_training import Tokenizers, balance, sample_evenly, train_on_split
+from dragoman.dataset.tokenizer_training import (
+    Tokenizers,
+    balance,
+    grow_on_split,
+    known_languages,
+    sample_evenly,
+    train_on_split,
+)
 from dragoman.errors import UserError, counted
 from dragoman.lexicon.dictionary import learn_dictionary
 from dragoman.lexicon.fuzzy_matches import find_matches
@@ -46,8 +54,10 @@ from dragoman.system.cpu import usable_cores
 from dragoman.system.files import read_json, temporary_directory, write_json
 from dragoman.system.progress import Log, Meter, Update, no_log, no_update
 from dragoman.system.resumable import BlockStore, BuildCache, digest, grouped, run_blocks
-from dragoman.text.multilingual import in_direction, name_direction
-from dragoman.text.registry import describe_vocabularies, load_tokenizers, save_tokenizers
+from dragoman.system.time_limit import evenly_spaced
+from dragoman.text.id_store import IdStore
+from dragoman.text.multilingual import in_direction, name_direction, without_language
+from dragoman.text.registry import describe_vocabularies, load_tokenizers, save_tokenizers, tokenizers_digest
 from dragoman.text.tokenizer import Tokenizer
 
 FORMAT = 2
@@ -157,6 +167,20 @@ class DatasetBuilder:
             return {}
 
         identity = tokenizers_identity(self.identity, self.recipe)
+        return load_tokenizers(self.cache.get("tokenizers", identity, build).path)
+
+    def grown(self, split: Split, tokenizers: Tokenizers) -> Tokenizers:
+        """The tokenizers of a bundle, to which the languages are added that they lack.
+
+        Raises:
+            UserError: The vocabulary cannot grow.
+        """
+
+        def build(directory: Path) -> dict[str, Any]:
+            save_tokenizers(directory, *grow_on_split(self.recipe, split, tokenizers, self.update))
+            return {}
+
+        identity = tokenizers_identity(self.identity, self.recipe) | {"grown": tokenizers_digest(*tokenizers)}
         return load_tokenizers(self.cache.get("tokenizers", identity, build).path)
 
     def encode(self, split: Split, tokenizers: Tokenizers) -> PairStore:
@@ -300,6 +324,28 @@ class Dataset:
 
 
 DIRECTION_PAIRS = 200_000
+SAMPLED_PAIRS = 10_000
+
+
+def sample_text(data: Dataset) -> list[Pair]:
+    """The text of at most `SAMPLED_PAIRS` training pairs, evenly spaced."""
+    pairs = range(0, len(data.train), max(1, math.ceil(len(data.train) / SAMPLED_PAIRS)))
+
+    def texts(ids: IdStore, tokenizer: Tokenizer) -> list[str]:
+        unk = tokenizer.vocabulary.unk
+        return [tokenizer.decode([each for each in ids[index].tolist() if each != unk]) for index in pairs]
+
+    return list(map(Pair, texts(data.train.source, data.source), texts(data.train.target, data.target)))
+
+
+def sample_languages(data: Dataset) -> dict[str, list[str]]:
+    """A sample of the training text of each language, by its code, of a model with several directions."""
+    texts: dict[str, list[str]] = defaultdict(list)
+    for direction in data.directions:
+        for pair in sample_text(data.in_direction(direction)):
+            for language, text in zip(direction, (pair.source, pair.target), strict=True):
+                texts[language].append(text)
+    return {language: evenly_spaced(found, SAMPLED_PAIRS) for language, found in texts.items()}
 
 
 def prepare(
@@ -329,6 +375,10 @@ def prepare(
         split = builder.split()
         held_out = f", {len(split.held_out):,} of which are held out for validation" if split.held_out else ""
         log(f"{counted(split.read, 'training pair')}{held_out}")
+        if tokenizers and not set(recipe.data.all_languages if recipe.data.directions else ()) <= set(
+            known_languages(tokenizers[0])
+        ):
+            tokenizers = builder.grown(split, tokenizers)
         source, target = tokenizers or builder.tokenizers(split)
         log(describe_vocabularies(source, target, recipe.text.joint))
         train = builder.encode(split, (source, target))
@@ -359,9 +409,12 @@ def prepare(
     if recipe.data.directions:
         train = balanced(train, recipe.data)
         log_shares(train, recipe.data, log)
-        return Dataset(
+        dataset = Dataset(
             source, target, train, held_out, dropped, matches=matches, directions=recipe.data.directions, words=words
         )
+        split_words = tokens_per_word(source, sample_languages(dataset))
+        log(f"tokens per word: {', '.join(f'{code} {number:.2f}' for code, number in split_words.items())}")
+        return dataset
     (dictionary, lexicon) = words[0]
     return Dataset(source, target, train, held_out, dropped, dictionary, lexicon, matches)
 
@@ -381,6 +434,15 @@ def balanced(pairs: PairStore, data: Data) -> PairStore:
     return replace(pairs, weights=weights * np.array(factors, np.float32)[pairs.directions])
 
 
+def tokens_per_word(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """The mean number of tokens of a word of each language: near 1 if most words are whole, 4 for single characters."""
+    splits, found = without_language(tokenizer), {}
+    for language, sample in texts.items():
+        words = sum(len(text.split()) for text in sample)
+        found[language] = sum(map(len, splits.encode(list(sample)))) / max(1, words)
+    return found
+
+
 def log_shares(pairs: PairStore, data: Data, log: Log) -> None:
     """Log how many pairs each direction has, and its share of an epoch."""
     assert pairs.directions is not None
@@ -388,8 +450,8 @@ def log_shares(pairs: PairStore, data: Data, log: Log) -> None:
     seen = np.bincount(pairs.directions, pairs.weights, len(data.directions))
     for direction, count, weight in zip(data.directions, number.tolist(), seen.tolist(), strict=True):
         log(
-            f"{name_direction(direction)}: {counted(count, 'pair')}, {weight / max(1.0, seen.sum()):.1%} of what is read; "
-            f"each pair is read {weight / max(1, count):.2f} times in an epoch"
+            f"{name_direction(direction)}: {counted(count, 'pair')}, {weight / max(1.0, seen.sum()):.1%} of an epoch, "
+            f"which has each pair {weight / max(1, count):.2f} times"
         )
 
 

@@ -15,7 +15,7 @@ from dragoman.system.progress import Meter, Update
 from dragoman.text.augmentation import TEXT_CHANGES
 from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import Masking, without_reserved
-from dragoman.text.multilingual import name_direction
+from dragoman.text.multilingual import MultilingualTokenizer, grow, name_direction
 from dragoman.text.number_forms import NumberCounts
 from dragoman.text.registry import train_multilingual, train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
@@ -89,6 +89,37 @@ class MaskingCounts:
 
 def _train_on_directions(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
     """The tokenizers of a model with several directions; the sample is balanced, see `text.temperature`."""
+    texts, counts = _read_directions(recipe, split, update)
+    update(1.0, "training the tokenizers …")
+    return _with_maskings(recipe, train_multilingual(texts, recipe.text), counts)
+
+
+GROWTH = 0.15
+"""The most entries that a vocabulary gets for another language, relative to those that it has."""
+
+
+def grow_on_split(recipe: Recipe, split: Split, tokenizers: Tokenizers, update: Update) -> Tokenizers:
+    """The tokenizers of a bundle with the languages of a recipe, of which they lack some.
+
+    Raises:
+        UserError: The vocabulary cannot grow.
+    """
+    texts, counts = _read_directions(recipe, split, update)
+    update(1.0, "adding subwords to the vocabulary …")
+    known = known_languages(tokenizers[0])
+    grown = grow(tokenizers, {code: found for code, found in texts.items() if code not in known}, GROWTH)
+    return _with_maskings(recipe, grown, counts)
+
+
+def known_languages(tokenizer: Tokenizer) -> list[str]:
+    """The languages that have a token."""
+    return list(tokenizer.tokens) if isinstance(tokenizer, MultilingualTokenizer) else []
+
+
+def _read_directions(
+    recipe: Recipe, split: Split, update: Update
+) -> tuple[dict[str, list[str]], dict[Languages, MaskingCounts]]:
+    """A balanced sample of the text of each language, and counts of each direction."""
     data, text = recipe.data, recipe.text
     first = first_directions(data)
     lines = Counter(code for pair in split.training if pair.direction in first for code in pair.direction or ())
@@ -96,42 +127,41 @@ def _train_on_directions(recipe: Recipe, split: Split, update: Update) -> Tokeni
     counts = {direction: MaskingCounts() for direction in data.directions}
     texts: dict[str, list[str]] = {language: [] for language in data.all_languages}
     seen: Counter[str] = Counter()
-
-    def chosen(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, list[int]]]:
-        """Pairs, and how many copies of each side the sample has."""
-        for pair in pairs:
-            copies = []
-            for code in pair.direction or ():
-                copies.append(copies_of(seen[code], lines[code], wanted[code]))
-                seen[code] += 1
-            if any(copies):
-                yield pair, copies
-
-    meter = Meter(update, "reading text for the vocabulary", split.at_most)
     generator = Random(0)
-    for pair, copies in chosen(each for each in meter.track(split.training) if each.direction in first):
-        masked = pair
+    for pair in Meter(update, "reading text for the vocabulary", split.at_most).track(split.training):
+        if pair.direction is None or pair.direction not in first:
+            continue
+        copies = [copies_of(seen[code], lines[code], wanted[code]) for code in pair.direction]
+        seen.update(pair.direction)
+        if not any(copies):
+            continue
         if text.placeholders:
             masked_source, masked_target = Masking().mask_pair(pair.source, pair.target)
             masked = pair._replace(source=masked_source, target=masked_target)
             for way, masked_way in ((pair, masked), (pair.reversed, masked.reversed)):
                 if way.direction in counts:
                     counts[way.direction].add(way, masked_way.source)
-        assert pair.direction
-        written = capitalize(masked, pair.direction, recipe.training.augmentation, generator)
+        else:
+            masked = pair
+        written = with_random_capitals(masked, pair.direction, recipe.training.augmentation, generator)
         for code, number, side in zip(pair.direction, copies, (written.source, written.target), strict=True):
             texts[code] += [side] * number
-    update(1.0, "training the tokenizers …")
-    tokenizers = train_multilingual(texts, text)
-    if text.placeholders:
-        maskings = {
-            name_direction(direction): each.masking(tokenizers[0], direction, text.lowercase)
-            for direction, each in counts.items()
-        }
-        for tokenizer in tokenizers:
-            tokenizer.maskings = maskings
+    return texts, counts
+
+
+def _with_maskings(
+    recipe: Recipe,
+    tokenizers: tuple[MultilingualTokenizer, MultilingualTokenizer],
+    counts: Mapping[Languages, MaskingCounts],
+) -> Tokenizers:
+    """The tokenizers with what is masked in each direction, for the first direction."""
     source, target = tokenizers
-    return source.with_direction(data.languages, "source"), target.with_direction(data.languages, "target")
+    if recipe.text.placeholders:
+        lowercase = recipe.text.lowercase
+        maskings = {name_direction(each): one.masking(source, each, lowercase) for each, one in counts.items()}
+        source.maskings, target.maskings = {**source.maskings, **maskings}, {**target.maskings, **maskings}
+    languages = recipe.data.languages
+    return source.with_direction(languages, "source"), target.with_direction(languages, "target")
 
 
 def balance(counts: Mapping[Key, int], temperature: float, total: float) -> dict[Key, float]:
@@ -165,10 +195,10 @@ def sample_evenly(pairs: Iterable[Pair], number: int, size: int) -> Iterator[Pai
 def with_capitals(pairs: Iterable[Pair], recipe: Recipe) -> Iterator[Pair]:
     """The same pairs, some of them in upper case and title case: the shares in `training.augmentation`."""
     generator = Random(0)
-    return (capitalize(pair, recipe.data.languages, recipe.training.augmentation, generator) for pair in pairs)
+    return (with_random_capitals(pair, recipe.data.languages, recipe.training.augmentation, generator) for pair in pairs)
 
 
-def capitalize(pair: Pair, languages: Languages, augmentation: Augmentation, generator: Random) -> Pair:
+def with_random_capitals(pair: Pair, languages: Languages, augmentation: Augmentation, generator: Random) -> Pair:
     """The pair, in upper case or title case with the probabilities in `training.augmentation`."""
     number = generator.random() - augmentation.upper_case
     kind = "upper_case" if number < 0 else "title_case" if number < augmentation.title_case else None

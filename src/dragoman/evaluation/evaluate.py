@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dragoman.bundle import Bundle
@@ -86,6 +87,27 @@ def evaluate(
         wrong_language=_wrong_language(translator.bundle, translations),
     )
     return report, translations
+
+
+def mean_report(reports: Sequence[Report]) -> Report:
+    """The mean of the scores of several directions, each of which counts the same; the perplexity is that of the loss.
+
+    Args:
+        reports: At least one; the only one is returned unchanged.
+    """
+    if len(reports) == 1:
+        return reports[0]
+    scores = {
+        name: round(statistics.fmean(getattr(each, name) for each in reports), 5)
+        for name in ("bleu", "chrf", "length_ratio", "loss", "exact", "token_accuracy")
+    }
+    return replace(
+        reports[0],
+        **scores,
+        sentences=sum(each.sentences for each in reports),
+        perplexity=perplexity(scores["loss"]),
+        teacher_forced_bleu=None,
+    )
 
 
 def _wrong_language(bundle: Bundle, translations: Sequence[str]) -> float | None:

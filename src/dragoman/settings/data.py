@@ -141,33 +141,9 @@ _TrainingCorpus = Annotated[
 ]
 
 
-def _languages_differ(data: Data) -> str | None:
-    if any(source.lower() == target.lower() for source, target in data.directions):
-        return "directions: source and target of a direction must differ"
-    if len(set(data.directions)) < len(data.directions):
-        return "directions: a direction is listed twice"
-    return None
-
-
-def _directions_have_text(data: Data) -> str | None:
-    if not data.directions:
-        return None
-    covered = {each for corpus in data.weighted for each in data.directions_of(corpus.corpus)}
-    if lacking := [each for each in data.directions if each not in covered]:
-        return (
-            f"directions: no training corpus is in {' and '.join('-'.join(each) for each in lacking)}; give corpora "
-            "their languages, as in {file = FILE, languages = ['de', 'hsb']}, or leave the direction out"
-        )
-    unused = [each for each in data.weighted if not data.directions_of(each.corpus)]
-    if unused:
-        return f"train: a corpus in {'-'.join(data.languages_of(unused[0].corpus))} belongs to none of directions"
-    return None
-
-
 class Data(Settings):
     """The sentence pairs for training, validation and tests."""
 
-    rules = (_languages_differ, _directions_have_text)
     source_language: str = Field(
         pattern=_LANGUAGE_CODE,
         description="Code of the language to translate from, such as 'de'; with several directions, that of the first.",
@@ -301,3 +277,23 @@ def _stated_languages(corpus: Any) -> tuple[str, str] | None:
     if isinstance(languages, tuple) and len(languages) == 2 and all(isinstance(each, str) for each in languages):
         return languages[0], languages[1]
     return _stated_languages(corpus.get("corpus"))
+
+
+def direction_problem(data: Data) -> str | None:
+    """What is wrong with the directions of a recipe, or None."""
+    if not data.directions:
+        return None
+    if any(source.lower() == target.lower() for source, target in data.directions):
+        return "data.directions: source and target of a direction must differ"
+    if len(set(data.directions)) < len(data.directions):
+        return "data.directions: a direction is listed twice"
+    used = [data.directions_of(each.corpus) for each in data.weighted]
+    if lacking := [each for each in data.directions if not any(each in directions for directions in used)]:
+        return (
+            f"data.directions: no training corpus is in {' and '.join(map('-'.join, lacking))}; give corpora their "
+            "languages, as in {file = FILE, languages = ['de', 'hsb']}, or leave the direction out"
+        )
+    if not all(used):
+        languages = data.languages_of(data.weighted[used.index([])].corpus)
+        return f"data.train: a corpus is in {'-'.join(languages)}, which is in none of data.directions"
+    return None

@@ -6,13 +6,17 @@ masking and marked terms, is that of the tokenizer that splits the text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
+
+from pydantic import Field
 
 from dragoman.errors import UserError
 from dragoman.settings import Settings
 from dragoman.text.masking import Mask, Masking
-from dragoman.text.subword import StoredMasking, store_masking
+from dragoman.text.subword import StoredMasking, SubwordTokenizer, store_masking
+from dragoman.text.subword_growth import grow_subwords
 from dragoman.text.tokenizer import Tokenizer
 
 Side = Literal["source", "target"]
@@ -20,8 +24,8 @@ Side = Literal["source", "target"]
 Marks = Literal["own", "target"]
 """Whose token sentences begin with.
 
-``own``: both sides with the token of their own language, as in M2M100 and NLLB-200. ``target``: only sources, with the
-token of the language to translate into (Johnson et al. 2017), as in models that dragoman trains.
+``own``: both sides with the token of the language that they are in, as in M2M100 and NLLB-200. ``target``: only
+sources, with the token of the language to translate into (Johnson et al. 2017), as in models that dragoman trains.
 """
 
 
@@ -146,6 +150,36 @@ class MultilingualTokenizer(Tokenizer):
         return data
 
 
+def grow(
+    tokenizers: tuple[Tokenizer, Tokenizer], texts: Mapping[str, Iterable[str]], share: float
+) -> tuple[MultilingualTokenizer, MultilingualTokenizer]:
+    """Tokenizers of source and target with a joint vocabulary that also has other languages.
+
+    Args:
+        tokenizers: Tokenizers of subwords, of a model with one direction or several.
+        texts: The text of each language that they lack.
+        share: The most entries to add for each of these, relative to those there are.
+
+    Raises:
+        UserError: The vocabulary cannot grow.
+    """
+    source, target = tokenizers
+    split = without_language(source)
+    old = source.tokens if isinstance(source, MultilingualTokenizer) else {}
+    marks = source.marks if isinstance(source, MultilingualTokenizer) else "target"
+    if not isinstance(split, SubwordTokenizer) or split.vocabulary.tokens != target.vocabulary.tokens or marks == "own":
+        raise UserError("its vocabulary cannot grow: only joint subwords of models that dragoman trained can")
+    tokens = {**old, **{language: language_token(language) for language in texts if language not in old}}
+    size = round(share * len(split.vocabulary) * len(texts))
+    grown = grow_subwords(split, chain.from_iterable(texts.values()), size, list(tokens.values()))
+    maskings = source.maskings if isinstance(source, MultilingualTokenizer) else {}
+    first = next(iter(tokens))
+    return (
+        MultilingualTokenizer(grown, tokens, first, "target", maskings),
+        MultilingualTokenizer(grown, tokens, None, "target", maskings),
+    )
+
+
 def language_tokens(source: Tokenizer) -> dict[str, int]:
     """The ids of the tokens that say the target language in front of a source, by language; none in other models."""
     if not isinstance(source, MultilingualTokenizer) or source.marks == "own":
@@ -173,7 +207,7 @@ class StoredMultilingual(Settings):
     tokens: dict[str, str]
     tokenizer: dict[str, Any]
     marks: Marks = "own"  # imported bundles, and all those of older versions
-    maskings: dict[str, StoredMasking] = {}
+    maskings: dict[str, StoredMasking] = Field(default_factory=dict)
 
     def restore(self, tokenizer: Tokenizer) -> MultilingualTokenizer:
         """The tokenizer, given the one that splits the text.

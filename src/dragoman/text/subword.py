@@ -78,6 +78,15 @@ class SubwordTokenizer(Tokenizer):
         pieces = self._backend.model.tokenize(start + self.normalize(letters))
         return [piece.id for piece in pieces]
 
+    def split_words(self, text: str) -> list[str]:
+        """The words of normalized text, which are split into subwords one by one."""
+        assert self._backend.pre_tokenizer, "all our tokenizers have one"
+        return [word for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(text)]
+
+    def split_word(self, word: str) -> list[str]:
+        """The subwords of one of these words."""
+        return [piece.value for piece in self._backend.model.tokenize(word)]
+
     def normalize(self, text: str) -> str:
         """The text as it is split into subwords."""
         return self._backend.normalizer.normalize_str(text) if self._backend.normalizer else text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -112,7 +111,7 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
     if cleaned:
         for text in (str(cleaned), *cleaned.warnings):
             line.log(text)
-        shutil.copyfile(cleaned.listing, directory / LEFT_OUT_FILE)
+        cleaned.write_listing(directory / LEFT_OUT_FILE)
     corpora = find_training_corpora(data, data_directory)
     pairs = corpora.load(IN_MEMORY_PAIRS)
     if pairs is None:
