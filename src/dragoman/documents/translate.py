@@ -308,10 +308,9 @@ def translate_mixed(work: Sequence[tuple[TextTranslator, Sequence[Segment]]]) ->
     """
     given = [texts._divide_segments(segments) for texts, segments in work]
     plain = [place for place, each in enumerate(given) if not any(part.glossary for part in each.distinct)]
-    together = [
-        (work[place][0].translator.text_search, [part.text for part in given[place].distinct]) for place in plain
-    ]
-    searched = dict(zip(plain, translate_together(together), strict=True)) if plain else {}
+    searches = [work[place][0].translator.text_search for place in plain]
+    sentences = [[part.text for part in given[place].distinct] for place in plain]
+    searched = dict(zip(plain, translate_together(searches, sentences), strict=True)) if plain else {}
     translated = []
     for place, (texts, segments) in enumerate(work):
         parts = given[place].distinct
