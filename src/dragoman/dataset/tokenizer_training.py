@@ -195,7 +195,9 @@ def sample_evenly(pairs: Iterable[Pair], number: int, size: int) -> Iterator[Pai
 def with_capitals(pairs: Iterable[Pair], recipe: Recipe) -> Iterator[Pair]:
     """The same pairs, some of them in upper case and title case: the shares in `training.augmentation`."""
     generator = Random(0)
-    return (with_random_capitals(pair, recipe.data.languages, recipe.training.augmentation, generator) for pair in pairs)
+    return (
+        with_random_capitals(pair, recipe.data.languages, recipe.training.augmentation, generator) for pair in pairs
+    )
 
 
 def with_random_capitals(pair: Pair, languages: Languages, augmentation: Augmentation, generator: Random) -> Pair:
