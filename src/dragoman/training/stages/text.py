@@ -47,7 +47,7 @@ class StageText:
 
     Attributes:
         directory: Where it is.
-        kinds: The weight and the mark of the pairs in each file; in a model with several directions, also the languages.
+        kinds: The weight and the mark of the pairs in each file, and, of several directions, their languages.
         pairs: How many pairs each file has.
         cleaning: What was left out, as text; None if the text was not cleaned.
         left_out_share: The share of pairs that were left out.
