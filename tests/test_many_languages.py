@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from many_languages import CODES, DIRECTIONS, make_many, texts
 
 import dragoman
 from dragoman.bundle import Bundle, choose_direction, each_direction, recognize_sources
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.text.multilingual import language_tokens, name_direction
+from many_languages import CODES, DIRECTIONS, make_many, texts
 
 if TYPE_CHECKING:
     from conftest import Command

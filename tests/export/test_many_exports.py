@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from many_languages import CODES, DIRECTIONS, make_many, texts
 from readme_program import run_readme_program
 from web_pages import serve_directory
 
@@ -16,6 +15,7 @@ from dragoman.export.parity import Sample
 from dragoman.export.run import export, load_exporter
 from dragoman.text.multilingual import language_tokens, name_direction
 from dragoman.translator import Translator
+from many_languages import CODES, DIRECTIONS, make_many, texts
 
 FORMATS = ["ctranslate2", "onnx", "huggingface", "argos"]
 
