@@ -59,12 +59,14 @@ def test_sources_name_the_target_and_each_direction_has_its_masking() -> None:
             assert (chosen.language_ids, chosen.masking) == (given, plain.masking)
             for text in (text for texts in MANY.values() for text in texts):
                 (ids,) = chosen.encode([text])
-                assert ids == [*given, *plain.encode([text])[0]] and chosen.decode(ids) == text
+                assert ids == [*given, *plain.encode([text])[0]]
+                assert chosen.decode(ids) == text
                 assert not set(chosen.all_language_ids) & set(plain.encode([text])[0]), "text is never a language"
                 (mask,) = chosen.mask([text])
                 assert chosen.restore(chosen.encode_masked([mask.text])[0], mask) == text
     masked = [in_direction(source, ("de", to), "source").mask(["3,5 Hunde"])[0] for to in ("hi", "hsb")]
-    assert masked[0].spans and not masked[1].spans
+    assert masked[0].spans
+    assert not masked[1].spans
 
 
 @pytest.mark.parametrize("change", [{"language": "fr"}, {"tokens": {"de": "missing"}}, {"tokens": 1}, {"more": 1}])

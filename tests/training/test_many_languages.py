@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from three_languages import PAIRS, documents, relative, write_texts
 
 from conftest import TINY
 from dragoman.bundle import Bundle, choose_direction
@@ -27,7 +28,6 @@ from dragoman.training.loop.batches import BatchStream
 from dragoman.training.loop.progress import Progress
 from dragoman.training.run.log import read_metrics
 from dragoman.training.run.run import train
-from many_languages import PAIRS, documents, relative, write_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

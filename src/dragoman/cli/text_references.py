@@ -167,13 +167,13 @@ def find_held_out(
     stated: list[CorpusReference] = []
     for each in references:
         languages = pair_languages(each)
-        found = [_state(each, languages)] if languages else _in_languages(each, train.all_languages, data_directory)
-        if not any(_languages_of(one) in train.directions for one in found):
-            there = f"is in {'-'.join(languages)}" if languages else "has no two languages of these"
-            directions = ", ".join(map("-".join, train.directions))
-            raise UserError(f"{describe_reference(each)}: {there}; the training text is in {directions}")
-        stated += found
-    return stated
+        stated += [_state(each, languages)] if languages else _in_languages(each, train.all_languages, data_directory)
+    used = [each for each in stated if _languages_of(each) in train.directions]  # of others, there is no training text
+    if references and not used:
+        found = " and ".join("-".join(_languages_of(each)) for each in stated) or "none of these languages"
+        directions = ", ".join(map("-".join, train.directions))
+        raise UserError(f"{describe_reference(references[0])}: is in {found}; the training text is in {directions}")
+    return used
 
 
 def _in_directions(references: list[CorpusReference]) -> FoundTexts:

@@ -49,6 +49,17 @@ StartFromOption = Annotated[
 ]
 
 
+MonoOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mono",
+        metavar="FILE",
+        help="Text in one language, which is translated back and learned from, too; of several languages, its name "
+        "states which: mono.dsb. May be repeated.",
+    ),
+]
+
+
 Force = Annotated[
     bool,
     typer.Option("--force", help="Train a student or a teacher even if the time is too short for useful translations."),
@@ -73,6 +84,7 @@ class TrainingTexts:
     keep_all: bool = False
     start_from: str | None = None
     limit: TimeLimit | None = None
+    mono: Sequence[str] = ()
 
     def given(self) -> list[str]:
         """The names of options that describe files of text, of those that were given."""
@@ -81,6 +93,7 @@ class TrainingTexts:
             "test": self.test,
             "keep-all": self.keep_all,
             "start-from": self.start_from,
+            "mono": self.mono,
             **vars(self.files),
         }
         return [name for name, value in values.items() if value not in (None, (), False)]
@@ -101,7 +114,13 @@ class TrainingTexts:
         )
         refuse_meaningless_options([*self.train, *self.validation, *self.test], self.files)
         return Texts(
-            found.languages, found.references, validation, test, clean=not self.keep_all, directions=found.directions
+            found.languages,
+            found.references,
+            validation,
+            test,
+            clean=not self.keep_all,
+            directions=found.directions,
+            mono=tuple(self.mono),
         )
 
     @cached_property

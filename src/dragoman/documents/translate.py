@@ -121,7 +121,7 @@ class TextTranslator:
         """The translation of each segment, in order. Equal segments are translated once."""
         return self._with_links(segments, self._translate_divided(segments))
 
-    def _with_links(self, segments: Sequence[Segment], divided: Sequence[_DividedText]) -> list[TranslatedSegment]:
+    def _with_links(self, segments: Sequence[Segment], divided: Sequence[_DividedText]) -> list[Translation]:
         links = self._align([each for each, segment in zip(divided, segments, strict=True) if segment.aligned])
         return [
             replace(each.joined, links=with_invisible(segment.text, each.join_links(links)))
@@ -291,7 +291,7 @@ class TextTranslator:
         return len(mask.text) <= self._longest and not self.translator.is_too_long(text)
 
 
-def translate_mixed(work: Sequence[tuple[TextTranslator, Sequence[Segment]]]) -> list[list[TranslatedSegment]]:
+def translate_mixed(work: Sequence[tuple[TextTranslator, Sequence[Segment]]]) -> list[list[Translation]]:
     """The translations of segments in several directions of a model, which are in the same batches of its engine.
 
     Args:

@@ -82,6 +82,7 @@ class Texts:
         test: Corpora to score the finished translator on.
         clean: Leave out training pairs with problems.
         directions: All directions, if there are several; `languages` are those of the first.
+        mono: Files of monolingual text to translate back.
     """
 
     languages: Languages
@@ -90,6 +91,7 @@ class Texts:
     test: Sequence[CorpusReference] = ()
     clean: bool = True
     directions: tuple[Languages, ...] = ()
+    mono: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -298,7 +300,7 @@ def plan_with(
         budget = plan_budget(facts, minutes, speed, epochs_share=EPOCHS_SHARE)
         settings = choose_adaptation(facts, start, budget)
         name, longest = f"{name}{ADAPTED}", min(MAX_TOKENS, start.recipe.model.max_length - 1)
-    choices = {**_choose_data(texts, facts, cleaned, longest), **settings}
+    choices = {**_choose_data(texts, facts, cleaned, longest), **settings, **_choose_mono(texts)}
     return PlannedRecipe(name, choices, facts, machine, cleaned, start)
 
 
@@ -346,6 +348,24 @@ def _choose_directions(texts: Texts, facts: TextFacts) -> Choices:
         ),
         "data.temperature": ChosenValue(TEMPERATURE, f"Small pairs of languages are seen more often: {shares}."),
     }
+
+
+MONO_TEACHER_SHARE = 0.4
+"""Of the time, before monolingual text is translated, for a model that is trained further afterwards."""
+
+
+def _choose_mono(texts: Texts) -> Choices:
+    """Back-translation of monolingual text, if there is any."""
+    if not texts.mono:
+        return {}
+    choices: Choices = {
+        "backtranslation.mono": ChosenValue(list(texts.mono), "Monolingual text, which a translator translates back.")
+    }
+    if texts.directions:
+        choices["teachers.share"] = ChosenValue(
+            MONO_TEACHER_SHARE, "Share of the time before that; the same model is then trained further."
+        )
+    return choices
 
 
 def direction_shares(facts: TextFacts, temperature: float) -> dict[Languages, float]:

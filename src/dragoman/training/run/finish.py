@@ -26,7 +26,7 @@ from dragoman.system.progress import format_seconds
 from dragoman.system.time_limit import TimeLimit
 from dragoman.text.multilingual import name_direction
 from dragoman.training.loop.state import load_weights, mix_start_weights
-from dragoman.training.loop.trainer import SAMPLES, Trainer
+from dragoman.training.loop.trainer import LEAST_TRANSLATED, SAMPLES, Trainer
 from dragoman.training.run.checkpoint import deployed_weights, find_intact
 from dragoman.training.run.directory import RunResults
 from dragoman.training.run.run_data import RunData, StartScores
@@ -243,8 +243,9 @@ def compare_with_start(
     before = Translator.open(EngineRequest(start.bundle, decoding, device, compute_type="float32"))
     directions, data = trainer.data.directions, translator.bundle.recipe.data
     name = f"{name_direction(data.languages)}, {VALIDATION}" if directions else VALIDATION
-    most = trainer.settings.validation_sentences // max(1, len(directions))
-    worse, others = [], {name: list(validation[: max(1, most)]), **start.old_text}
+    most = max(LEAST_TRANSLATED, trainer.settings.validation_sentences // len(directions)) if directions else None
+    most = most or trainer.settings.validation_sentences
+    worse, others = [], {name: list(validation[:most]), **start.old_text}
     for number, (name, pairs) in enumerate({**tests, **others}.items()):
         trainer.log.line.update(1.0, f"comparing the scores of {name} …")
         if name in others:

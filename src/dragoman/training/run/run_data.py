@@ -301,7 +301,8 @@ def read_run_data(
     scores = None
     of_start = start.recipe.data if start else recipe.data
     is_scored = recipe.data.directions or same_languages(recipe.data.languages, of_start.languages)
-    if start and ranks.first and is_scored:
+    is_earlier_stage = Path(recipe.training.start_from or "").is_relative_to(run)
+    if start and ranks.first and is_scored and not is_earlier_stage:
         scores = read_old_text(start, recipe, data_directory, line.log)
     return RunData(dataset, tests, cleaned, start, scores)
 
