@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 import dragoman
 from dragoman.corpus.corpus import read_corpus
 from dragoman.explanation.attention_map import AttentionMap
-from dragoman.explanation.influence import log_probabilities, remove_words
+from dragoman.explanation.influence import remove_words, score_each_source
 
 DELETED = 3
 
@@ -52,13 +53,16 @@ def main() -> None:
         words = influence.words
         if len(words) <= DELETED:
             continue
-        rankings = {"removal": influence.total, "random": random.random(len(words))}
+        rankings: dict[str, NDArray[np.floating[Any]]] = {
+            "removal": influence.total,
+            "random": random.random(len(words)),
+        }
         for name, received in ATTENTION.items():
             weights = received(explanation.attention)
             rankings[name] = np.array([weights[word.start : word.end].sum() for word in words])
         triples = list(combinations(range(len(words)), DELETED))
         sources = [remove_words(given.source, [words[index] for index in triple]) for triple in triples]
-        totals = log_probabilities(given.bundle, sources, given.target).sum(axis=1)
+        totals = score_each_source(given.bundle, sources, given.target).sum(axis=1)
         fall = dict(zip(triples, influence.log_probabilities.sum() - totals, strict=True))
         for name, ranking in rankings.items():
             triple = tuple(sorted(np.argsort(-ranking)[:DELETED].tolist()))

@@ -112,7 +112,8 @@ def _place(path: Path, compute_type: str) -> Path:
 
 def _cached_place(origin: dict[str, Any], compute_type: str) -> Path:
     """Where it is otherwise."""
-    return cache_directory() / "converted" / origin["bundle"][:16] / f"ctranslate2-{compute_type}"
+    name: str = origin["bundle"][:16]
+    return cache_directory() / "converted" / name / f"ctranslate2-{compute_type}"
 
 
 def _is_current(place: Path, origin: dict[str, Any]) -> bool:
