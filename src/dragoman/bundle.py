@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from dragoman.corpus.catalog import CATALOG
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, shortened
 from dragoman.languages.codes import find_language, language_name, primary_language, same_language
@@ -347,6 +346,8 @@ def _describe_scores(report: Mapping[str, Any]) -> str:
 
 def _describe_corpora(recipe: Recipe) -> Iterator[str]:
     """Each training corpus with its source and its license, as far as they are known; files without directories."""
+    from dragoman.corpus.catalog import CATALOG  # only the card needs it
+
     for each in recipe.data.weighted:
         corpus = each.corpus
         if isinstance(corpus, FilePair):
