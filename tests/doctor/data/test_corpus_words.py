@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dragoman.doctor.data.line_statistics import DIGIT_END, LETTER_END, end_of
 from dragoman.doctor.data.words import concatenate_words, find_words
 
 TEXTS = [
@@ -77,3 +78,9 @@ def test_words_are_selected_filtered_summed_and_joined() -> None:
     assert words.sum_by_text(np.ones(len(words.hashes))).tolist() == words.counts.tolist()
     last = words.filter(np.append(np.diff(words.text_indices) > 0, True))
     assert last.counts.tolist() == [int(count > 0) for count in words.counts]
+
+
+def test_the_end_of_a_text_is_a_letter_in_all_scripts() -> None:
+    for text in ("Hund", "मुझे इसके बारे ", "ខ្ញុំ", "kočka\u030c"):
+        assert end_of(text) == LETTER_END
+    assert (end_of("Sei höflich,"), end_of("१९")) == (ord(","), DIGIT_END)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dragoman.doctor.data.corpus_statistics import CorpusStatistics, SideStatistics
 from dragoman.doctor.data.length_model import Floats, LengthModel
-from dragoman.doctor.data.line_statistics import LETTER_END, Flags
+from dragoman.doctor.data.line_statistics import Flags, end_of
 from dragoman.doctor.data.pair_scores import PairScores
 from dragoman.doctor.data.words import HASHES, find_words
 
@@ -25,11 +25,12 @@ USUAL_SHARE = 0.01  # of texts that are cut off, in the corpora that this is for
 WIDE_SHARE, WIDER = 0.1, 2.5  # of the pairs, whose lengths deviate that many times as much
 HALF_DEVIATION = 0.15  # of the log-length of a text of which about one half is missing
 MIN_END_SHARE = 0.003  # of an end that hardly any text has
+END_PRIOR = 20.0  # texts with the average ends, for each end of the other side
 LAST_PRIOR = 20.0  # occurrences of the average word at the end of texts
 LIMITS = np.array([6.0, 6.0, 5.0, 4.0, 6.0])  # nats of each kind of evidence
 ROUNDS, STEPS, PENALTY = 4, 15, 0.1  # of the regression
 DOUBTFUL = -1.0  # log-odds of complete texts from which the next round does not learn
-MIN_LOG_ODDS = 2.5
+MIN_LOG_ODDS = 1.5
 
 
 def flag_cut_off(statistics: CorpusStatistics, lengths: LengthModel, scores: PairScores, excluded: Flags) -> Flags:
@@ -57,29 +58,30 @@ class _Detector:
         self._side, self._lengths, self._links = side, lengths, scores.links
         self._total = scores.translation
         self._tail = scores.source_tail if side else scores.target_tail
-        self._ends = _ends_by_other(self._own, self._other)
         self._last = _evidence_of_last_words(self._own)
 
     def find(self, learned: Flags) -> Flags:
         """The texts that were cut off, given the lines from which to learn."""
+        chosen, halves = self._cut_texts(learned)
+        if not len(chosen):
+            return np.zeros(len(learned), np.bool_)
+        self._ends = _ends_by_other(self._own, self._other, np.array([end_of(text) for text in halves], np.uint32))
         every = np.arange(len(learned))
         features = self._features(
             every, self._own.lengths, self._own.ends, self._own.last_words, self._tail, self._total
         )
         lines = learned.nonzero()[0]
         complete = features[lines[:: -(-len(lines) // LEARNED_LINES)]]
-        cut = self._cut_texts(learned)
+        cut = self._features_of_cut(chosen, halves)
         weights = np.zeros(features.shape[1])
-        if not len(cut):
-            return np.zeros(len(learned), np.bool_)
         for _ in range(ROUNDS):  # complete texts that look cut are cut
             kept = complete[complete @ weights <= DOUBTFUL] if weights.any() else complete
             weights = _fit(kept, cut)
         flags: Flags = features @ weights >= MIN_LOG_ODDS
         return flags
 
-    def _cut_texts(self, learned: Flags) -> Floats:
-        """The features of texts that are cut here."""
+    def _cut_texts(self, learned: Flags) -> tuple[list[int], list[str]]:
+        """Some lines, and the first halves of their texts."""
         texts = self._own.mixture, self._other.mixture  # the first lines of the corpus
         lines = [
             index
@@ -87,12 +89,15 @@ class _Detector:
             if min(len(texts[0][index].split()), len(texts[1][index].split())) >= MIN_WORDS
         ]
         lines = lines[:: -(-len(lines) // CUT_LINES) or 1]
-        halves = [_first_half(texts[0][index]) for index in lines]
-        words, others = find_words(halves), find_words([texts[1][index] for index in lines])
+        return lines, [_first_half(texts[0][index]) for index in lines]
+
+    def _features_of_cut(self, lines: list[int], halves: list[str]) -> Floats:
+        """The features of texts that are cut here."""
+        words, others = find_words(halves), find_words([self._other.mixture[index] for index in lines])
         parts = np.zeros((3, len(lines)))
         if self._links:
             parts = self._links.evidence_of_parts(*((others, words) if self._side else (words, others)))
-        ends = np.array([LETTER_END if text[-1:].isalpha() else ord(text[-1:] or "\n") for text in halves], np.uint32)
+        ends = np.array([end_of(text) for text in halves], np.uint32)
         sizes = np.array([len(text) for text in halves], np.uint32)
         return self._features(
             np.array(lines, np.int64), sizes, ends, words.last, parts[1 if self._side else 2], parts[0]
@@ -109,9 +114,7 @@ class _Detector:
     ) -> Floats:
         """The kinds of evidence that texts were cut off, and 1, (lines, features)."""
         other_ends = self._other.ends[lines]
-        by_end = np.array(
-            [self._ends.get((int(given), end == LETTER_END), 0.0) for given, end in zip(other_ends, ends, strict=True)]
-        )
+        by_end = np.array([self._ends.get(pair, 0.0) for pair in zip(other_ends.tolist(), ends.tolist(), strict=True)])
         kinds = np.stack(
             [
                 _evidence_of_length(self._lengths, self._side, lines, sizes),
@@ -141,13 +144,19 @@ def _fit(complete: Floats, cut: Floats) -> Floats:
     return weights
 
 
-def _ends_by_other(own: SideStatistics, other: SideStatistics) -> dict[tuple[int, bool], float]:
-    """Evidence of ending with a letter or not, for each last character of the other side, in nats."""
+def _ends_by_other(own: SideStatistics, other: SideStatistics, cut: NDArray[np.uint32]) -> dict[tuple[int, int], float]:
+    """Evidence of each end of a text, such as a comma, given the end of the other side, in nats; `cut` are those of cut
+    texts.
+    """
+    kinds = np.unique(np.concatenate([own.ends, cut]))
+    shares = [(ends[:, None] == kinds).mean(axis=0) for ends in (cut, own.ends)]
     evidence = {}
-    for kind in np.unique(other.ends).tolist():
-        letters = float((own.ends[other.ends == kind] == LETTER_END).mean())
-        evidence[kind, True] = -math.log(max(letters, MIN_END_SHARE))
-        evidence[kind, False] = math.log(0.1 / max(1 - letters, MIN_END_SHARE))
+    for given in np.unique(other.ends).tolist():
+        members = own.ends[other.ends == given]
+        counts = np.array([(members == kind).sum() for kind in kinds])
+        complete = (counts + END_PRIOR * shares[1]) / (len(members) + END_PRIOR)
+        ratios = np.log(np.maximum(shares[0], MIN_END_SHARE) / np.maximum(complete, MIN_END_SHARE))
+        evidence.update({(given, kind): ratio for kind, ratio in zip(kinds.tolist(), ratios.tolist(), strict=True)})
     return evidence
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
@@ -100,7 +101,7 @@ def compute_line_statistics(texts: Sequence[str], normalized: Sequence[str]) -> 
         lettered=total_letters > 0,
         translatable=(words >= MIN_COPIED_WORDS) & (total_letters >= MIN_COPIED_LETTERS),
         doubled=np.fromiter(map(_is_doubled, simplified), np.bool_, count) & (total_letters > 0),
-        ends=np.fromiter(map(_end_of, texts), np.uint32, count),
+        ends=np.fromiter(map(end_of, texts), np.uint32, count),
     )
 
 
@@ -109,9 +110,11 @@ def _is_doubled(text: str) -> bool:
     return half >= MIN_DOUBLED and len(text) == 2 * half and text[:half] == text[half:]
 
 
-def _end_of(text: str) -> int:
-    last = text.rstrip()[-1:]
-    return LETTER_END if last.isalpha() else DIGIT_END if last.isnumeric() else ord(last or "\n")
+def end_of(text: str) -> int:
+    """The code point of the last character of a text, see `LineStatistics.ends`."""
+    last = text.rstrip()[-1:] or "\n"
+    is_letter = unicodedata.category(last)[0] in "LM"  # words of many scripts end with a vowel sign, which is a mark
+    return LETTER_END if is_letter else DIGIT_END if last.isnumeric() else ord(last)
 
 
 def _find_scripts(letters: NDArray[np.int64]) -> NDArray[np.uint8]:
