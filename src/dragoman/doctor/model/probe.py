@@ -30,7 +30,12 @@ SOURCE_LENGTH, TARGET_LENGTH = 7, 10  # ids of an ordinary sentence, including e
 
 @dataclass(frozen=True)
 class ExaminedModel:
-    """The model to examine; the attributes are explained in `dragoman.doctor.examine`."""
+    """The model to examine; the other attributes are explained in `dragoman.doctor.examine`.
+
+    Attributes:
+        forward: What was given: a model, or a function that uses one.
+        call: How it is called, from source and target ids to logits; `forward` itself for None.
+    """
 
     forward: Forward
     vocabulary_size: int
@@ -40,6 +45,7 @@ class ExaminedModel:
     eos_id: int
     parameters: NamedParameters
     max_length: int
+    call: Forward | None = None
 
 
 class Probe:
@@ -130,7 +136,7 @@ class Probe:
             if self.fixed_seed:
                 torch.manual_seed(1)
             try:
-                return self.model.forward(source, target)
+                return (self.model.call or self.model.forward)(source, target)
             except (Exception, SystemExit) as error:  # a black box may raise anything
                 shapes = f"source ids {tuple(source.shape)} and target ids {tuple(target.shape)}"
                 raise UserError(f"the model fails for {shapes}: {type(error).__name__}: {error}") from error
@@ -173,13 +179,13 @@ _OWN_ATTRIBUTES = frozenset(vars(nn.Module()))  # the registries of nn.Module it
 def plain_modules(forward: Forward) -> dict[str, list[nn.Module]]:
     """Modules in plain attributes, such as lists, that are not registered anywhere, by class and attribute."""
     registered = {id(module) for root in modules_of(forward) for module in root.modules()}
-    found = {name: list(filter(_can_record_calls, values)) for name, values in _attributes(forward)}
+    found = {name: list(filter(_can_record_calls, values)) for name, values in plain_attributes(forward)}
     return {name: modules for name, modules in found.items() if modules and registered.isdisjoint(map(id, modules))}
 
 
 def plain_tensors(forward: Forward) -> list[str]:
     """Attributes, by class and name, that hold tensors that are neither parameters nor buffers."""
-    return [name for name, values in _attributes(forward) if any(map(_is_plain_tensor, values))]
+    return [name for name, values in plain_attributes(forward) if any(map(_is_plain_tensor, values))]
 
 
 def _can_record_calls(value: Any) -> TypeGuard[nn.Module]:
@@ -191,7 +197,7 @@ def _is_plain_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) and not isinstance(value, nn.Parameter)
 
 
-def _attributes(forward: Forward) -> Iterator[tuple[str, list[Any]]]:
+def plain_attributes(forward: Forward) -> Iterator[tuple[str, list[Any]]]:
     """The plain attributes of all modules, by class and name, and what they contain."""
     for root in modules_of(forward):
         for module in root.modules():
