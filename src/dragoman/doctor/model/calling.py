@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from dragoman.doctor.model.gradients import check_no_gradient
 from dragoman.doctor.model.influence import (
     check_batch_leak,
     check_future_leak,
@@ -92,10 +93,10 @@ def choose_way(model: ExaminedModel) -> Way:
     """
     source, target = _ids(model)
     failure: Exception | None = None
-    best: tuple[Way, Faults] | None = None
+    best: tuple[Way, _Score] | None = None
     seen: list[Tensor] = []
     for form in _forms(model):
-        if best is not None and not best[1] & form.remedies:
+        if best is not None and not best[1].faults & form.remedies:
             continue
         try:
             way, logits = _fit(model, form, source, target)
@@ -105,12 +106,12 @@ def choose_way(model: ExaminedModel) -> Way:
         if any(torch.equal(logits, other) for other in seen):
             continue
         seen.append(logits)
-        faults = _faults(replace(model, call=way.call))
+        score = _score(replace(model, call=way.call))
         if best is None:
-            best = way, faults
-        elif len(faults) < len(best[1]):
-            best = replace(way, explains=best[1] - faults), faults
-        if not faults:
+            best = way, score
+        elif score.order < best[1].order:
+            best = replace(way, explains=best[1].faults - score.faults), score
+        if not score.faults:
             break
     if best is not None:
         return best[0]
@@ -163,17 +164,36 @@ class _Call:
         return self.read(self.form.call(source, target), source, target)
 
 
-def _faults(model: ExaminedModel) -> Faults:
-    """The codes of errors of predictions; few checks, because they are repeated for several forms."""
+@dataclass(frozen=True)
+class _Score:
+    """How well predictions behave with a form of call.
+
+    Attributes:
+        faults: Codes of errors.
+        unused: Number of parameters without effect.
+        size: How much predictions change that must not change, in total.
+    """
+
+    faults: Faults
+    unused: int = 0
+    size: float = 0.0
+
+    @property
+    def order(self) -> tuple[int, int, float]:
+        """What is compared; less is better."""
+        return len(self.faults), self.unused, self.size
+
+
+def _score(model: ExaminedModel) -> _Score:
+    """The score of a form; only few checks are made, because they are repeated for several forms."""
     probe = Probe(model)
     probe.without_dropout = True
-    source, target = probe.random_sources(ROWS, SOURCE_LENGTH), probe.random_targets(ROWS, TARGET_LENGTH)
-    source[-1, -2:] = model.pad_id
+    source, target = _ids(model)
     try:
         with torch.no_grad():
             output = probe.call(source, target)
         if not is_finite(output):
-            return EVERYTHING
+            return _Score(EVERYTHING)
         tolerance = probe.tolerance(output)
         findings = [
             *check_batch_leak(probe),
@@ -185,9 +205,15 @@ def _faults(model: ExaminedModel) -> Faults:
             findings += check_source_positions(probe)
         if not any(finding.code == "future-leak" for finding in findings):
             findings += check_target_ignored(probe, tolerance)
+        errors = [finding for finding in findings if finding.severity == "error"]
+        unused = list(check_no_gradient(probe)) if errors and model.parameters else []
     except UserError:
-        return EVERYTHING
-    return frozenset(finding.code for finding in findings if finding.severity == "error")
+        return _Score(EVERYTHING)
+    return _Score(
+        frozenset(finding.code for finding in errors),
+        sum(len(finding.measured["parameters"]) for finding in unused),
+        sum(finding.measured.get("relative", 0.0) for finding in errors),
+    )
 
 
 # ---- arguments, by what their names say; how masks are understood is found by trying ----
@@ -484,8 +510,11 @@ def _method_forms(
     encode_roles = {name: "source" if role == "target" else role for name, role in _roles(encode_masks).items()}
     decode_roles = _decode_roles(decode_masks)
     order = ("memory", "target") if memory_first else ("target", "memory")
-    line = f"model.{names[1]}({', '.join((*order, *decode_roles))})"
-    whole = f"memory = model.{names[0]}({', '.join(('source', *encode_roles))}); {line}"
+
+    def line(encode_masks: Mapping[str, str], decode_masks: Mapping[str, str]) -> str:
+        decoded = f"model.{names[1]}({', '.join((*order, *decode_masks))})"
+        return f"memory = model.{names[0]}({', '.join(('source', *encode_masks))}); {decoded}"
+
     combinations = [(shape, meaning) for shape in SHAPES for meaning in MEANINGS]
     for shape, meaning in [("", ""), *combinations]:
         if shape and not (encode_roles or decode_roles):
@@ -500,7 +529,7 @@ def _method_forms(
             return decode(**{memory: hidden, target_ids: target}, **masks[1])
 
         yield Form(
-            whole,
+            line(encode_roles, decode_roles) if shape else line({}, {}),
             call,
             remedies=EVERYTHING,
             needs=f"the doctor made the masks, of shapes {shape}, {meaning}; your own masks were not examined"
@@ -650,6 +679,11 @@ def _advice(model: ExaminedModel, failure: Exception) -> str:
         )
     if error is None or not callable(model.forward):
         return ""
+    if "must have the same dtype" in str(error) or "expected m1 and m2 to have the same dtype" in str(error):
+        return (
+            "; if the model takes embeddings in place of ids, embed them first: forward=lambda source, target: "
+            "model(embed(source), embed(target))"
+        )
     return f"; write the line that calls your model: forward=lambda source, target: {_glue(model.forward)}"
 
 

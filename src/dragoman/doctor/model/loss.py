@@ -250,14 +250,15 @@ def _check(trial: _Trial) -> Iterator[Finding]:
         yield make_finding(
             "called-as", line, {"line": line}, cause=None if is_usual else cause, fix=None if is_usual else fix
         )
+    shifted = list(_check_shift(trial, wanted.tokens))
+    yield from shifted
+    if shifted:
+        return
     if abs(wanted.total - 1) > 5 * TOLERANCE:
         message = f"the probabilities that the loss wants sum to {wanted.total:.3f}"
         yield make_finding("loss-smoothing", message, {"sum": wanted.total})
-    shifted = list(_check_shift(trial, wanted.tokens))
-    yield from shifted
-    if not shifted:
-        padding = list(_check_padding(trial))
-        yield from padding or _check_mean(trial)
+    padding = list(_check_padding(trial))
+    yield from padding or _check_mean(trial)
 
 
 @dataclass(frozen=True)
@@ -302,32 +303,38 @@ def _wanted(trial: _Trial) -> _Wanted | None:
 
 
 def _check_shift(trial: _Trial, tokens: Tensor) -> Iterator[Finding]:
-    labels = trial.sentence()[0]
-    offsets = {
-        int((labels == token).nonzero()[0, 0]) - place if (labels == token).any() else None
-        for place, token in enumerate(tokens.tolist())
-        if token >= 0
-    }
-    inputs = trial.inputs
-    if inputs is None:
-        if offsets != {0}:
+    """Compare the place of each wanted token with that of the decoder input, or of the logits."""
+    labels = trial.sentence()
+    if trial.inputs is None:
+        if set(_places(tokens, labels[0])) != {0}:
             yield make_finding(
                 "loss-shift",
                 "the loss rewards another label than that at the position of the logits: it shifts labels itself, "
                 "which is right only if the labels are the decoder input",
-                {"offsets": sorted(map(str, offsets))},
+                {},
                 severity="warning",
             )
         return
-    target = trial.target_of(labels[None])[0]
-    starts = {int((target == token).nonzero()[0, 0]) - place for place, token in enumerate(inputs[0].tolist())}
-    # label number n is token n + 1 of the target
-    shifts = {None if offset is None else offset + 1 - start for offset in offsets for start in starts}
-    if shifts != {1}:
-        known = len(shifts) == 1 and None not in shifts
-        what = "its own token" if shifts == {0} else f"the token {shifts} positions later" if known else "other tokens"
-        message = f"at each position of the decoder input, the loss rewards {what}, not the next one"
-        yield make_finding("loss-shift", message, {"shifts": sorted(map(str, shifts))})
+    target = trial.target_of(labels)[0]
+    shifts = {
+        None if wanted is None or read is None else wanted - read
+        for wanted, read in zip(_places(tokens, target), _places(trial.inputs[0], target), strict=False)
+    }
+    if shifts == {1}:
+        return
+    what = "other tokens"
+    if len(shifts) == 1 and None not in shifts:
+        (shift,) = shifts
+        what = f"the token {shift} positions later" if shift else "its own token"
+    message = f"at each position of the decoder input, the loss rewards {what}, not the next one"
+    yield make_finding("loss-shift", message, {"shifts": sorted(map(str, shifts))})
+
+
+def _places(tokens: Tensor, sequence: Tensor) -> list[int | None]:
+    """Where each token is in a sequence, relative to its own place; None if it is not there; -1 is left out."""
+    found = sequence.tolist()
+    pairs = ((place, token) for place, token in enumerate(tokens.tolist()) if token >= 0)
+    return [found.index(token) - place if token in found else None for place, token in pairs]
 
 
 def _check_padding(trial: _Trial) -> Iterator[Finding]:

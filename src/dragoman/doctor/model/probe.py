@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
+import traceback
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from operator import index
+from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
 import torch
@@ -139,7 +141,8 @@ class Probe:
                 return (self.model.call or self.model.forward)(source, target)
             except (Exception, SystemExit) as error:  # a black box may raise anything
                 shapes = f"source ids {tuple(source.shape)} and target ids {tuple(target.shape)}"
-                raise UserError(f"the model fails for {shapes}: {type(error).__name__}: {error}") from error
+                place = _place_of(error)
+                raise UserError(f"the model fails for {shapes}{place}: {type(error).__name__}: {error}") from error
 
     def predict(self, source: Tensor, target: Tensor, *, without: int | None = None, gradients: bool = False) -> Tensor:
         """Log-probabilities of each next token in float64, (batch, target, vocabulary).
@@ -173,6 +176,15 @@ class Probe:
         return TOLERANCES[torch.float32]
 
 
+def _place_of(error: BaseException) -> str:
+    """The last line of the user's code at which an error arose, for a message."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    codes = [(frame.f_code.co_filename, frame.f_lineno) for frame in frames]
+    own = [(Path(name).name, line) for name, line in codes if not name.startswith(_LIBRARIES) and Path(name).exists()]
+    return f" in {own[-1][0]}, line {own[-1][1]}" if own else ""
+
+
+_LIBRARIES = (str(Path(torch.__file__).parent), str(Path(__file__).parents[2]))
 _OWN_ATTRIBUTES = frozenset(vars(nn.Module()))  # the registries of nn.Module itself
 
 

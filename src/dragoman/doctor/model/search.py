@@ -22,7 +22,7 @@ from dragoman.errors import UserError
 
 ROWS = 6
 MAX_LENGTH = 12
-MARGIN = 1e-3  # of log-probabilities; closer tokens may be exchanged by rounding
+MARGIN = 1e-3  # of logits
 TALKATIVE = 3.0
 """Times the logits of an untrained model, which otherwise repeats one token, and a bonus for eos."""
 
@@ -210,6 +210,9 @@ class _Search:
         ids = [self.model.bos_id if start is None else start]
         while len(ids) <= self.max_length and (len(ids) == 1 or ids[-1] != self.model.eos_id):
             logits = self.logits(source, ids)
+            first, second = logits[max(place, -len(logits))].topk(2).values.tolist()
+            if first - second < MARGIN:
+                break  # rounding may exchange them
             ids.append(int(logits[max(place, -len(logits))].argmax()))
         return ids[1:]
 
@@ -221,8 +224,12 @@ class _Search:
             return probe.call(source[None], torch.tensor([ids]))[0].cpu()
 
     def agree(self, ids: list[int], expected: list[int]) -> bool:
-        """Whether two translations are the same up to eos, as far as both go."""
-        return _same(self.words(ids), self.words(expected), self.max_length)
+        """Whether two translations are the same up to eos; those without eos are only the beginning of one."""
+        words, right = self.words(ids), self.words(expected)
+        if len(right) < len(expected):
+            return words == right
+        shorter = min(len(words), len(right))
+        return words[:shorter] == right[:shorter] and shorter >= min(4, len(right))
 
     def words(self, ids: list[int]) -> list[int]:
         """Ids before eos."""
@@ -262,11 +269,3 @@ class _Search:
             f"greedy search without a cache gives {expected}, this search {ids}: {why}",
             {"expected": expected, "found": ids, "equal": equal},
         )
-
-
-def _same(ids: Sequence[int], expected: Sequence[int], max_length: int) -> bool:
-    """Whether ids are equal, unless both are cut off at the longest length."""
-    if len(expected) < max_length:
-        return list(ids) == list(expected)
-    shorter = min(len(ids), max_length)
-    return shorter >= min(max_length, 4) and list(ids[:shorter]) == list(expected[:shorter])

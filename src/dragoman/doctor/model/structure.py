@@ -531,7 +531,8 @@ class _Arithmetic(TorchFunctionMode):
             for words, other in ((0, 1), (1, 0)):
                 fact = facts[words]
                 is_words = fact is not None and fact.kind == "words" and facts[other] is None
-                if is_words and isinstance(args[other], Tensor) and args[other].dim() > 1:
+                constant = isinstance(args[other], Tensor) and not args[other].requires_grad
+                if is_words and constant and args[other].dim() > 1:
                     record.sums.append((record.place, _rms(args[words]), _rms(args[other])))
         elif name in ("sin", "cos") and args and isinstance(args[0], Tensor):
             record.angles.append(args[0].detach())
