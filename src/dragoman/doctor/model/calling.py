@@ -374,10 +374,8 @@ def _forms(model: ExaminedModel) -> Iterator[Form]:
         ids = _id_arguments(given)
         if len(ids) == 2:
             yield from _forward_forms(model, given, ids)
-        elif not ids:
-            yield Form(PLAIN, given)  # which fails, with the reason of Python
         else:
-            yield Form(PLAIN, given)
+            yield Form(PLAIN, given)  # which fails, with the reason of Python
     encode, decode = _halves(given)
     if encode is not None and decode is not None:
         yield from _method_forms(model, given, encode, decode)
@@ -414,7 +412,7 @@ def _forward_forms(model: ExaminedModel, given: Any, ids: list[Argument]) -> Ite
 
     yield from _variations(model, call, line)
     yield Form(
-        line("target[:, 1:]", "…") if swapped else line("source", "target without bos"),
+        line("source", "target without bos"),
         lambda source, target: call(source, F.pad(target[:, 1:], (0, 1), value=model.eos_id)),
         remedies=frozenset({"target-ignored"}),
     )
@@ -428,22 +426,19 @@ def _forward_forms(model: ExaminedModel, given: Any, ids: list[Argument]) -> Ite
         yield Form("model(target, source)", lambda source, target: call(target, source))
 
 
-def _variations(
-    model: ExaminedModel, call: Callable[..., Any], line: Callable[..., str], **options: Any
-) -> Iterator[Form]:
+def _variations(model: ExaminedModel, call: Callable[..., Any], line: Callable[..., str]) -> Iterator[Form]:
     """A call with two kinds of ids in the layouts that models expect."""
-    yield Form(line("source", "target"), call, **options)
+    yield Form(line("source", "target"), call)
     yield Form(
         line("source.T", "target.T"),
         lambda source, target: call(source.T.contiguous(), target.T.contiguous()),
         time_first=True,
-        **(options | {"remedies": frozenset({"batch-leak"})}),
+        remedies=frozenset({"batch-leak"}),
     )
     yield Form(
         line("source", "F.pad(target, (0, 1))"),
         lambda source, target: call(source, F.pad(target, (0, 1), value=model.eos_id)),
         needs="the model removes the last target id itself",
-        **options,
     )
     widths: list[tuple[str, Callable[[Tensor, Tensor], int]]] = [
         ("the longer one", lambda source, target: max(source.shape[1], target.shape[1])),
@@ -461,7 +456,6 @@ def _variations(
             width=width,
             requires=lambda words=words: call(*words),
             needs=f"source and target are padded to the same length, that of {name}",
-            **options,
         )
 
 

@@ -172,7 +172,7 @@ class Grade:
 def is_directory_of_models(name: str) -> bool:
     """Whether a directory contains Python files, and is no run or bundle."""
     path = Path(name)
-    return path.is_dir() and not any(path.rglob("*.safetensors")) and bool(_files(path))
+    return bool(name) and path.is_dir() and not any(path.rglob("*.safetensors")) and bool(_files(path))
 
 
 def _files(directory: Path) -> list[Path]:

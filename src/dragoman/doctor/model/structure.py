@@ -668,6 +668,8 @@ def _note_sharing(record: _Record) -> Iterator[Finding]:
         else:
             continue
         places = record.parents[module]
+        if not all(_is_sequence(call) for call in calls):  # a loop over positions uses a module many times
+            continue
         if len(calls) > 1 and (len(places) > 1 or len(calls) > _calls_of_parents(record, module)):
             found[module] = f"one {what} is used {len(calls)} times in a call, at different places"
             if what == "module" and len({tuple(each.shape for each in call.inputs) for call in calls}) > 1:
@@ -677,6 +679,11 @@ def _note_sharing(record: _Record) -> Iterator[Finding]:
     for what in dict.fromkeys(outer.values()):
         modules = [record.names[module] for module in outer if outer[module] == what]
         yield make_finding("shared-module", f"{what}: {list_names(modules)}", {"modules": modules})
+
+
+def _is_sequence(call: _Call) -> bool:
+    """Whether a module receives all positions of a source or a target."""
+    return any({SOURCE_LENGTH, TARGET_LENGTH} & set(each.shape) for each in call.inputs)
 
 
 def _matrices(module: nn.Module) -> int:
