@@ -73,7 +73,7 @@ class OnlyPadding(WithMasks):
 
 
 class OptionalMasks(WithMasks):
-    def forward(  # type: ignore[override]
+    def forward(
         self, source: Tensor, target: Tensor, source_mask: Tensor | None = None, target_mask: Tensor | None = None
     ) -> Tensor:
         if source_mask is None or target_mask is None:
@@ -199,7 +199,7 @@ class TakesEmbeddings(nn.Module):
         self.output = nn.Linear(32, SIZE)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        logits: Tensor = self.output(source + target)
+        logits: Tensor = self.output(target) + self.output(source).mean(dim=1, keepdim=True)
         return logits
 
 
@@ -207,7 +207,7 @@ UNKNOWN: dict[str, tuple[Callable[..., Any], str]] = {
     "more arguments": (needs_more, "forward=lambda source, target: model(source, target, temperature=…)"),
     "one argument": (lambda ids: MODEL(ids, ids), "model(torch.cat([source, target], dim=1))[:, source.shape[1]:]"),
     "embeddings": (TakesEmbeddings(), "model(embed(source), embed(target))"),
-    "hidden states": (lambda s, t: MODEL.transformer.forward and torch.zeros(*t.shape, 32), "hidden states"),
+    "hidden states": (lambda s, t: torch.zeros(*t.shape, 32), "hidden states"),
     "padded vocabulary": (lambda s, t: pad(MODEL(s, t), (0, 14)), "model(source, target)[..., :50]"),
     "fewer ids": (lambda s, t: MODEL(s + SIZE, t), "check vocabulary_size and source_vocabulary_size"),
     "ids": (lambda s, t: torch.zeros(*t.shape, SIZE, dtype=torch.long), "not logits"),

@@ -99,7 +99,7 @@ def test_examining_leaves_the_model_as_it_is() -> None:
     ("translate", "message"),
     [
         (lambda source: None, "the search fails for source ids"),
-        (lambda source: [[1]], "1 translations of 6 sources"),
+        (lambda source: [[1], [1]], "2 translations of 6 sources"),
         ("search", "expected a function"),
     ],
 )

@@ -12,6 +12,8 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -144,6 +146,8 @@ def _fit(model: ExaminedModel, form: Form, source: Tensor, target: Tensor) -> tu
     probe = Probe(replace(model, call=record))
     probe.without_dropout = True
     with torch.no_grad():
+        probe.call(probe.random_sources(ROWS, SOURCE_LENGTH), target)  # without padding
+        raw.clear()
         probe.call(source, target)
         expected = ROWS, form.width(source, target), model.vocabulary_size
         for suffix, read in _readers(raw[0], form, expected, model):
@@ -411,6 +415,8 @@ def _forward_forms(model: ExaminedModel, given: Any, ids: list[Argument]) -> Ite
         return f"model({', '.join((*ids, *others))})"
 
     yield from _variations(model, call, line)
+    if not swapped:
+        yield Form("model(target, source)", lambda source, target: call(target, source))
     yield Form(
         line("source", "target without bos"),
         lambda source, target: call(source, F.pad(target[:, 1:], (0, 1), value=model.eos_id)),
@@ -422,8 +428,7 @@ def _forward_forms(model: ExaminedModel, given: Any, ids: list[Argument]) -> Ite
         for shape in SHAPES:
             for meaning in MEANINGS:
                 yield from _masked(model, call, line, roles, shape, meaning)
-    if not swapped:
-        yield Form("model(target, source)", lambda source, target: call(target, source))
+    yield from _same_width(model, call, line)
 
 
 def _variations(model: ExaminedModel, call: Callable[..., Any], line: Callable[..., str]) -> Iterator[Form]:
@@ -440,6 +445,10 @@ def _variations(model: ExaminedModel, call: Callable[..., Any], line: Callable[.
         lambda source, target: call(source, F.pad(target, (0, 1), value=model.eos_id)),
         needs="the model removes the last target id itself",
     )
+
+
+def _same_width(model: ExaminedModel, call: Callable[..., Any], line: Callable[..., str]) -> Iterator[Form]:
+    """A call of a model that fails if source and target have different lengths."""
     widths: list[tuple[str, Callable[[Tensor, Tensor], int]]] = [
         ("the longer one", lambda source, target: max(source.shape[1], target.shape[1])),
         (f"{model.max_length} ids", lambda source, target: model.max_length),
@@ -450,17 +459,18 @@ def _variations(model: ExaminedModel, call: Callable[..., Any], line: Callable[.
         words = probe.random_sources(ROWS, length), probe.random_targets(ROWS, length)
         yield Form(
             line("source", "target"),
-            lambda source, target, width=width: call(
-                *(_widen(ids, width(source, target), model.pad_id) for ids in (source, target))
-            ),
+            partial(_call_with_width, call, width, model.pad_id),
             width=width,
-            requires=lambda words=words: call(*words),
+            requires=partial(call, *words),
             needs=f"source and target are padded to the same length, that of {name}",
         )
 
 
-def _widen(ids: Tensor, width: int, pad_id: int) -> Tensor:
-    return F.pad(ids, (0, width - ids.shape[1]), value=pad_id)
+def _call_with_width(
+    call: Callable[..., Any], width: Callable[[Tensor, Tensor], int], pad_id: int, source: Tensor, target: Tensor
+) -> Any:
+    both = width(source, target)
+    return call(*(F.pad(ids, (0, both - ids.shape[1]), value=pad_id) for ids in (source, target)))
 
 
 def _masked(
@@ -475,14 +485,22 @@ def _masked(
     for transposed in (False, True):
         yield Form(
             line(*(("source.T", "target.T") if transposed else ("source", "target")), *roles),
-            lambda source, target, transposed=transposed: call(
-                *((source.T.contiguous(), target.T.contiguous()) if transposed else (source, target)),
-                **_masks(model, roles, shape, meaning, source, target),
-            ),
+            partial(_call_with_masks, call, partial(_masks, model, roles, shape, meaning), transposed),
             time_first=transposed,
             remedies=EVERYTHING,
             needs=f"the doctor made the masks, of shapes {shape}, {meaning}; your own masks were not examined",
         )
+
+
+def _call_with_masks(
+    call: Callable[..., Any],
+    make_masks: Callable[[Tensor, Tensor], dict[str, Tensor]],
+    transposed: bool,
+    source: Tensor,
+    target: Tensor,
+) -> Any:
+    masks = make_masks(source, target)
+    return call(source.T.contiguous(), target.T.contiguous(), **masks) if transposed else call(source, target, **masks)
 
 
 def _method_forms(
@@ -586,13 +604,13 @@ def _elements_of(raw: Any) -> Iterator[tuple[str, Callable[[Any], Tensor]]]:
     elif isinstance(raw, Mapping):
         for key in sorted(raw, key=lambda key: key != "logits"):
             if isinstance(raw[key], Tensor):
-                yield f"[{key!r}]".replace("'", '"'), lambda raw, key=key: raw[key]
+                yield f"[{key!r}]".replace("'", '"'), itemgetter(key)
     elif isinstance(getattr(raw, "logits", None), Tensor):
-        yield ".logits", lambda raw: raw.logits
+        yield ".logits", attrgetter("logits")
     elif isinstance(raw, tuple | list):
         for index, value in enumerate(raw):
             if isinstance(value, Tensor):
-                yield f"[{index}]", lambda raw, index=index: raw[index]
+                yield f"[{index}]", itemgetter(index)
 
 
 def _arrangements(

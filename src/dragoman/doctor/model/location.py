@@ -69,13 +69,13 @@ def first_difference(probe: Probe, one: Ids, other: Ids, kept: Kept = ALL) -> st
         kept: The part of tensors that must be equal.
     """
     try:
-        events = [_events(probe, ids) for ids in (one, other)]
+        events, others = _events(probe, one), _events(probe, other)
     except UserError:
         return None
-    if [event.name for event in events[0]] != [event.name for event in events[1]]:
+    if [event.name for event in events] != [event.name for event in others]:
         return None
-    for first, second in zip(*events, strict=True):
-        widths = {one[0].shape[1], one[1].shape[1], other[0].shape[1], other[1].shape[1]}
+    widths = {ids.shape[1] for ids in (*one, *other)}
+    for first, second in zip(events, others, strict=True):
         scores = any(sum(size in widths for size in tensor.shape) > 1 for tensor in first.outputs)
         if not scores and _equal(first.inputs, second.inputs, kept) and not _equal(first.outputs, second.outputs, kept):
             return first.name
@@ -119,7 +119,7 @@ def _events(probe: Probe, ids: Ids) -> list[_Event]:
 
 def _tensors(value: Any) -> list[Tensor]:
     if isinstance(value, Tensor):
-        return [value.detach().clone()]
+        return [] if value.is_nested else [value.detach().clone()]
     if isinstance(value, tuple | list):
         return [tensor for element in value for tensor in _tensors(element)]
     if isinstance(value, dict):

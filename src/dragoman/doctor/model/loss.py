@@ -215,7 +215,8 @@ class _Answers(nn.Module):
 
     def __init__(self, logits: Tensor) -> None:
         super().__init__()
-        self.given, self.inputs = logits, None
+        self.given = logits
+        self.inputs: Tensor | None = None
         self.weight = nn.Parameter(torch.zeros(1))  # a device and a type, for those who ask
 
     def forward(self, source: Tensor, target: Tensor, *others: Any, **options: Any) -> Tensor:

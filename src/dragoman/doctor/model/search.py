@@ -106,7 +106,8 @@ def _talkative(model: ExaminedModel) -> ExitStack:
     modules = [module for root in modules_of(model.forward) for module in root.modules()]
 
     def remember(module: nn.Module, inputs: Any, output: Any) -> None:
-        if isinstance(output, Tensor) and output.shape[-1:] == (model.vocabulary_size,) and not list(module.children()):
+        is_dense = isinstance(output, Tensor) and not output.is_nested
+        if is_dense and output.shape[-1:] == (model.vocabulary_size,) and not list(module.children()):
             last[:] = [module]
 
     with ExitStack() as hooks:
@@ -243,21 +244,17 @@ class _Search:
 
     def describe(self, source: Tensor, ids: list[int], expected: list[int]) -> Finding:
         """Why a translation differs from greedy search: the first variant of it that gives the same."""
-        others = {
-            "it starts with eos instead of bos": lambda: self.greedy(source, self.model.eos_id),
-            "it starts with padding instead of bos": lambda: self.greedy(source, self.model.pad_id),
-            "it reads the logits of the last position but one": lambda: self.greedy(source, place=-2),
-            "it reads the logits of the first position": lambda: self.greedy(source, place=-1000),
+        variants: dict[str, dict[str, int]] = {
+            "it starts with eos instead of bos": {"start": self.model.eos_id},
+            "it starts with padding instead of bos": {"start": self.model.pad_id},
+            "it reads the logits of the last position but one": {"place": -2},
+            "it reads the logits of the first position": {"place": -1000},
         }
-        why = next((why for why, other in others.items() if self.agree(ids, other())), "")
-        equal = next(
-            (
-                place
-                for place, pair in enumerate(zip(self.words(ids), self.words(expected), strict=False))
-                if pair[0] != pair[1]
-            ),
-            min(len(self.words(ids)), len(self.words(expected))),
-        )
+        same = (why for why, options in variants.items() if self.agree(ids, self.greedy(source, **options)))
+        why = next(same, "")
+        words, right = self.words(ids), self.words(expected)
+        pairs = enumerate(zip(words, right, strict=False))
+        equal = next((place for place, (word, other) in pairs if word != other), min(len(words), len(right)))
         if not why:
             why = (
                 "the first token is right, so that the cache, the positions or the mask of later steps are wrong"

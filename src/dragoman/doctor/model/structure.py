@@ -404,7 +404,8 @@ def _record(probe: Probe, source: Tensor, target: Tensor) -> _Record | None:
 
     def leave(module: nn.Module, inputs: tuple[Any, ...], options: dict[str, Any], output: Any) -> None:
         record.stack.pop()
-        tensors = (each for each in (*inputs, *options.values()) if isinstance(each, Tensor))
+        given = (each for each in (*inputs, *options.values()) if isinstance(each, Tensor))
+        tensors = (each for each in given if not each.is_nested)
         record.calls.append(_Call(module, tuple(tensors), output))
 
     with ExitStack() as hooks:
