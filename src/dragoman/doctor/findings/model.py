@@ -69,7 +69,7 @@ MODEL_FINDINGS: dict[str, FindingType] = {
         "applied to all, or experts choose among the tokens of all sentences",
         "attend only within a sentence, use layer normalization, and give each sentence its own mask",
         tested="all other sentences of a batch are changed; the predictions of one must stay the same",
-        effect="the translation of a sentence depends on the sentences beside it",
+        effect="the translation of a sentence depends on the other sentences of its batch",
         chapter=2,
     ),
     "source-ignored": FindingType(
@@ -342,7 +342,7 @@ MODEL_FINDINGS: dict[str, FindingType] = {
         "a sentence is influenced by others in its batch: padding is not masked, or finished sentences go on",
         "mask padding in the encoder and in the cross-attention, also with a cache",
         tested="each source alone, in a batch, and with padding",
-        effect="the translation of a sentence depends on the sentences beside it",
+        effect="the translation of a sentence depends on the other sentences of its batch",
         chapter=6,
     ),
     "search-differs": FindingType(

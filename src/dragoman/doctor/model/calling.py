@@ -144,7 +144,6 @@ def _fit(model: ExaminedModel, form: Form, source: Tensor, target: Tensor) -> tu
         return torch.zeros(())
 
     probe = Probe(replace(model, call=record))
-    probe.without_dropout = True
     with torch.no_grad():
         probe.call(probe.random_sources(ROWS, SOURCE_LENGTH), target)  # without padding
         raw.clear()

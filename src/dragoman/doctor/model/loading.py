@@ -113,7 +113,7 @@ def _import_module(name: str, module_name: str) -> Any:
 
 
 def _import_file(path: Path) -> Any:
-    """Run a file as a module; it may import files beside it."""
+    """Run a file as a module; it may import other files of its directory."""
     if not path.is_file():
         raise UserError(f"{path}: no such file")
     sys.path.insert(0, str(path.resolve().parent))

@@ -65,7 +65,7 @@ def first_difference(probe: Probe, one: Ids, other: Ids, kept: Kept = ALL) -> st
     Args:
         probe: Calls the model.
         one: Ids of one call.
-        other: Ids of another one, which must not change what is kept.
+        other: Ids of another one, which must not change the kept part.
         kept: The part of tensors that must be equal.
     """
     try:

@@ -211,7 +211,7 @@ class _StepTrial(_Trial):
 
 
 class _Answers(nn.Module):
-    """A model that returns given logits, whatever it gets; its last tensor of ids is the decoder input."""
+    """A model that returns given logits for any ids; its last tensor of ids is the decoder input."""
 
     def __init__(self, logits: Tensor) -> None:
         super().__init__()

@@ -615,14 +615,14 @@ def _is_norm(call: _Call) -> bool:
     if not call.inputs or not isinstance(call.output, Tensor):
         return False
     x, y = call.inputs[0].detach().double(), call.output.detach().double()
-    if x.shape != y.shape or x.dim() < 3 or x.shape[-1] < 4 or not x.is_floating_point():
+    if x.shape != y.shape or x.dim() < 2 or x.shape[-1] < 4 or not x.is_floating_point():
         return False
     x, y = x.flatten(0, -2), y.flatten(0, -2)  # (positions, d_model)
     centered = x - x.mean(dim=-1, keepdim=True)
     for values in (centered, x):
         size = values.square().mean(dim=-1, keepdim=True).sqrt()
         if float(size.std() / size.mean().clamp_min(1e-9)) < 1e-3:
-            continue  # the input has size 1 already, so that a norm could not be told from a gain
+            continue  # the input has size 1 already, so that a norm looks like a gain
         z = values / size.clamp_min(1e-9)
         z, rest = z - z.mean(dim=0), y - y.mean(dim=0)
         gain = (z * rest).sum(dim=0) / z.square().sum(dim=0).clamp_min(1e-12)
