@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from operator import index
 from pathlib import Path
+from types import CodeType
 from typing import Any, Literal, TypeGuard
 
 import torch
@@ -232,9 +233,15 @@ def modules_of(forward: Forward) -> list[nn.Module]:
     function = inspect.unwrap(forward)
     values: list[Any] = [forward, getattr(forward, "__self__", None)]
     if inspect.isfunction(function):
-        variables = inspect.getclosurevars(function)
-        values += [*variables.nonlocals.values(), *variables.globals.values()]
+        used = {name: value for name, value in function.__globals__.items() if name in _names(function.__code__)}
+        values += [*inspect.getclosurevars(function).nonlocals.values(), *used.values()]
     return [value for value in values if isinstance(value, nn.Module)]
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names that a function uses, also in its comprehensions and inner functions."""
+    inner = (_names(each) for each in code.co_consts if isinstance(each, CodeType))
+    return set(code.co_names).union(*inner)
 
 
 def as_integer(name: str, value: Any) -> int:

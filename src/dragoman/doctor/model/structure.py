@@ -669,7 +669,7 @@ def _note_sharing(record: _Record) -> Iterator[Finding]:
         else:
             continue
         places = record.parents[module]
-        if not all(_is_sequence(call) for call in calls):  # a loop over positions uses a module many times
+        if not places or not all(_is_sequence(call) for call in calls):  # a loop over sentences or positions
             continue
         if len(calls) > 1 and (len(places) > 1 or len(calls) > _calls_of_parents(record, module)):
             found[module] = f"one {what} is used {len(calls)} times in a call, at different places"
