@@ -11,7 +11,7 @@ import dragoman.doctor
 
 
 def test_dir_lists_the_public_names() -> None:
-    assert dir(dragoman.doctor) == ["Finding", "TextWarning", "check_texts", "examine", "is_healthy"]
+    assert dir(dragoman.doctor) == dragoman.doctor.__all__
     assert all(getattr(dragoman.doctor, name) for name in dir(dragoman.doctor))
     with pytest.raises(AttributeError, match="no attribute 'examin'"):
         _ = dragoman.doctor.examin

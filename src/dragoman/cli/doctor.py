@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +22,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import print_json
+from dragoman.cli.output import has_colors, print_json
 from dragoman.cli.suggestions import SuggestingCommand
 from dragoman.cli.text_files import (
     ColumnsOption,
@@ -38,6 +39,7 @@ from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.doctor import Finding
+    from dragoman.doctor.model.loading import Grade
 
 doctor_app = typer.Typer(help="Find problems in models and texts.", no_args_is_help=True)
 
@@ -46,30 +48,55 @@ doctor_app = typer.Typer(help="Find problems in models and texts.", no_args_is_h
 def doctor_model(
     model: Annotated[
         str,
-        typer.Argument(metavar="BUNDLE|MODULE:FUNCTION", help="A bundle, or a function that returns a model."),
+        typer.Argument(
+            metavar="BUNDLE|MODULE:FUNCTION|FILE|DIRECTORY",
+            help="A bundle, a function that returns a model, a file with a function `translator`, or many files.",
+        ),
     ],
     overfit: Annotated[
         bool, typer.Option("--overfit", help="Also check that the model can memorize a small batch.")
     ] = False,
+    seconds: Annotated[
+        float, typer.Option(min=1, max=86400, help="The longest time for each file of a directory.")
+    ] = 120,
     as_json: AsJson = False,
     device: Device = "auto",
 ) -> None:
-    """Check a model.
+    """Check a model, or grade many.
 
     Looks for leaks of future tokens, of padding and between sentences, for a source that is not used, for overflow,
-    and for parameters without gradients.
+    for parameters without gradients, and for mistakes that are visible in the structure.
 
-    MODULE:FUNCTION names a function without arguments that returns a dictionary with the arguments of
-    dragoman.doctor.examine: forward and others. The exit code is 1 if there are errors.
+    MODULE:FUNCTION or FILE:FUNCTION names a function without arguments that returns a dictionary with the arguments of
+    dragoman.doctor.examine: forward and others. A file alone needs a function `translator`. Each file of a directory is
+    examined in a process, with a time limit, and is one row of a table. The exit code is 1 if there are errors.
 
     Example: dragoman doctor model runs/quickstart
     """
-    from dragoman.doctor.model.loading import examine_by_name
+    from dragoman.doctor.model.loading import examine_by_name, grade_directory, is_directory_of_models
     from dragoman.system.device import choose_device
 
+    if is_directory_of_models(model):
+        _report_grades(grade_directory(Path(model), seconds, overfit, device), as_json)
+        return
     learning = "" if overfit else "whether the model learns (--overfit), "
     not_examined = f"{learning}your loss, your labels, your search, and what docs/doctor.md lists as out of reach"
     _report(examine_by_name(model, overfit=overfit, device=choose_device(device)), as_json, not_examined)
+
+
+def _report_grades(grades: Iterator[Grade], as_json: bool) -> None:
+    """Print one row for each file, as soon as it is graded; exit with code 1 if one has errors or fails."""
+    found = []
+    for grade in grades:
+        found.append(grade)
+        if not as_json:
+            print(f"{grade.result:<8}  {grade.name}  {grade.summary}", flush=True)
+    if as_json:
+        print_json([grade.to_dict() for grade in found])
+    else:
+        print(f"{sum(grade.result == 'right' for grade in found)} of {len(found)} files have no errors")
+    if any(grade.result != "right" for grade in found):
+        raise typer.Exit(1)
 
 
 @doctor_app.command("data", cls=TextFilesCommand)
@@ -169,6 +196,7 @@ def _report(findings: list[Finding], as_json: bool, not_examined: str) -> None:
     if as_json:
         print_json([finding.to_dict() for finding in findings])
     else:
-        print("\n\n".join(map(str, findings)) or f"no problems found\nnot examined: {not_examined}")
+        shown = "\n\n".join(finding.shown(has_colors()) for finding in findings)
+        print(shown or f"no problems found\nnot examined: {not_examined}")
     if not is_healthy(findings):
         raise typer.Exit(1)

@@ -55,6 +55,11 @@ def print_to_stderr(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def has_colors() -> bool:
+    """Whether standard output is a terminal that shows colors, and the user wants them (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
 def print_json(data: Any) -> None:
     """Print readable JSON."""
     print(json.dumps(data, ensure_ascii=False, indent=2))

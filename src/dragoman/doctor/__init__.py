@@ -14,20 +14,27 @@ from dragoman.doctor.findings.finding import Finding, is_healthy
 if TYPE_CHECKING:
     from dragoman.doctor.input import TextWarning, check_texts
     from dragoman.doctor.model.examine import examine
+    from dragoman.doctor.model.loss import examine_loss
+    from dragoman.doctor.model.search import examine_search
 
-__all__ = ["Finding", "TextWarning", "check_texts", "examine", "is_healthy"]
+__all__ = ["Finding", "TextWarning", "check_texts", "examine", "examine_loss", "examine_search", "is_healthy"]
+
+_MODULES = {
+    "TextWarning": "input",
+    "check_texts": "input",
+    "examine": "model.examine",
+    "examine_loss": "model.loss",
+    "examine_search": "model.search",
+}
+"""Where names are that need torch, or much time to import."""
 
 
 def __getattr__(name: str) -> Any:
     """Import what needs torch only when it is used: the checks of parallel text do not need torch."""
-    if name == "examine":
-        from dragoman.doctor.model.examine import examine
-
-        return examine
-    if name in ("TextWarning", "check_texts"):
+    if name in _MODULES:
         from importlib import import_module
 
-        return getattr(import_module("dragoman.doctor.input"), name)
+        return getattr(import_module(f"dragoman.doctor.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'dragoman.doctor' has no attribute {name!r}")
 
 

@@ -112,7 +112,7 @@ MISTAKES = {
     "padding-in-the-loss": Mistake(
         "real = labels != PAD",
         "real = torch.ones_like(labels, dtype=torch.bool)",
-        "the loss ignores padding",
+        "the doctor finds no errors in the loss",
         "padding",
         "the loss looks better than it is, because padding is easy, and short sentences count more",
     ),
@@ -128,7 +128,7 @@ MISTAKES = {
         'EOS."""\n    model.eval()\n',
         '    """Chapter 6: the most probable next token, again and again; source (batch, source) -> ids that end with '
         'EOS."""\n',
-        "search is repeatable",
+        "the doctor finds no errors in greedy search",
         "dropout",
         "the same sentence has another translation each time",
     ),

@@ -17,7 +17,14 @@ def test_a_finding_has_the_usual_severity_cause_and_fix_of_its_code() -> None:
     assert (FINDING.severity, FINDING.cause, FINDING.fix) == (usual.severity, usual.cause, usual.fix)
     special = make_finding("overflow", "", {}, severity="note", cause="another cause")
     assert (special.severity, special.cause, special.fix) == ("note", "another cause", usual.fix)
-    assert str(FINDING) == f"error: overflow: the loss is infinite\n  cause: {usual.cause}\n  fix: {usual.fix}"
+    assert str(FINDING).splitlines() == [
+        "error: overflow: the loss is infinite",
+        f"  cause: {usual.cause}",
+        f"  fix: {usual.fix}",
+        f"  tested: {usual.tested}",
+        f"  effect: {usual.effect}",
+        "  read: docs/doctor.md#overflow, chapter 5 of the course",
+    ]
 
 
 def test_json_has_no_infinity() -> None:

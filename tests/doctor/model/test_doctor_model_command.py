@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from conftest import Command
+from dragoman.cli.output import has_colors
+from dragoman.doctor.findings.finding import Findings
+from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.learn.exercises import SOLUTION
 
 FACTORY = """
 import torch
@@ -83,6 +87,65 @@ def test_wrong_factories_are_refused(command: Command, factory: str, name: str, 
     outcome = command("doctor", "model", f"{factory}:{name}")
     assert outcome.code == 2
     assert message in outcome.error
+
+
+FILES = {
+    "right.py": FACTORY.replace("def correct", "def translator"),
+    "more/wrong.py": FACTORY + "\nprint('[1, 2]')\ntranslator = leaking\n",
+    "broken.py": "import nothing_of_that_name\n",
+    "empty.py": "",
+    "_helper.py": "raise SystemExit\n",
+}
+
+
+@pytest.mark.slow
+def test_a_directory_is_graded_file_by_file(command: Command, tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "course.py").write_text(SOLUTION.read_text(encoding="utf-8"), encoding="utf-8")
+    outcome = command("doctor", "model", tmp_path, "--seconds", "300", "--json")
+    assert outcome.code == 1
+    grades = {grade["name"]: grade for grade in json.loads(outcome.out)}
+    assert {name: grade["result"] for name, grade in grades.items()} == {
+        "right.py": "right",
+        "course.py": "right",
+        "more/wrong.py": "wrong",
+        "broken.py": "failed",
+        "empty.py": "failed",
+    }
+    assert "future-leak" in {finding["code"] for finding in grades["more/wrong.py"]["findings"]}
+    assert "nothing_of_that_name" in grades["broken.py"]["summary"]
+
+
+def test_a_file_that_does_not_end_is_ended(command: Command, tmp_path: Path) -> None:
+    text = "import subprocess, time\nsubprocess.Popen(['sleep', '1000'])\ntime.sleep(1000)\n"
+    (tmp_path / "unfinished.py").write_text(text, encoding="utf-8")
+    outcome = command("doctor", "model", tmp_path, "--seconds", "2")
+    assert outcome.code == 1
+    assert outcome.out.splitlines() == [
+        "failed    unfinished.py  not finished after 2 s",
+        "0 of 1 files have no errors",
+    ]
+
+
+def test_colors_are_for_terminals_only(command: Command, factory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b" not in command("doctor", "model", f"{factory}:leaking").out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert has_colors()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not has_colors()
+
+
+def test_findings_are_shown_in_colors_and_as_a_table() -> None:
+    finding = make_finding("future-leak", "1 < 2", {})
+    assert finding.shown(color=True).startswith("\x1b[1;31merror\x1b[0m: future-leak")
+    table = Findings([finding])._repr_html_()
+    assert "1 &lt; 2" in table
+    assert table.count("<tr>") == 2
+    assert "no problems found" in Findings()._repr_html_()
 
 
 def test_missing_bundles_and_modules_are_refused(command: Command, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_symmetric_distances_are_positions_but_not_on_the_fast_path_of_torch() -
 
 
 def test_a_decoder_without_positions_is_only_noted() -> None:
-    (note,) = examine_module(make_broken(NoTargetPositions))
+    (note,) = [each for each in examine_module(make_broken(NoTargetPositions)) if each.code != "drowned-positions"]
     assert (note.code, note.severity) == ("position-blind", "note")
     assert "bag of words" not in note.cause
 
@@ -152,8 +152,10 @@ def test_a_model_that_cannot_memorize_is_found_on_request() -> None:
 
 
 def test_every_code_has_a_broken_model() -> None:
-    elsewhere = {"not-deterministic", "cannot-overfit", "zero-at-start"}
-    assert {code for _, code in BROKEN} | elsewhere == set(MODEL_FINDINGS)
+    elsewhere = {"not-deterministic", "cannot-overfit", "zero-at-start", "called-as"}
+    structure = {"scalar-norm", "shared-module", "attention-scale", "position-frequencies", "plain-tensor"}
+    model = {code for code in MODEL_FINDINGS if not code.startswith(("loss-", "search-"))}
+    assert {code for _, code in BROKEN} | elsewhere | structure | {"drowned-positions"} == model
 
 
 def test_examining_changes_nothing() -> None:
@@ -228,7 +230,7 @@ def test_measurements_locate_the_fault() -> None:
 def test_leaks_are_described_and_measured(code: str, message: str, measured: set[str]) -> None:
     leaky = next(model_class for model_class, its_code in BROKEN if its_code == code)
     (leak,) = examine_module(make_broken(leaky))
-    assert leak.measured.keys() == {"probability", "relative"} | measured
+    assert leak.measured.keys() - {"module"} == {"probability", "relative"} | measured
     amount = f"by up to {leak.measured['probability']:.2g} in probability"
     assert re.match(message + ".*" + re.escape(amount), leak.message)
     if "padding" in leak.measured:

@@ -33,4 +33,14 @@ def make_finding(
         fix: Replaces the usual fix of the code.
     """
     usual = FINDING_TYPES[code]
-    return Finding(code, severity or usual.severity, message, dict(measured), cause or usual.cause, fix or usual.fix)
+    return Finding(
+        code,
+        severity or usual.severity,
+        message,
+        dict(measured),
+        cause or usual.cause,
+        fix or usual.fix,
+        usual.tested,
+        usual.effect,
+        f"docs/doctor.md#{code}" + (f", chapter {usual.chapter} of the course" if usual.chapter else ""),
+    )

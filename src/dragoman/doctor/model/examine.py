@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
-from dragoman.doctor.findings.finding import Finding, errors_first
+from dragoman.doctor.findings.finding import Finding, Findings, errors_first
 from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.doctor.model.calling import PLAIN, Way, choose_way
 from dragoman.doctor.model.gradients import (
     check_cannot_overfit,
     check_missing_activation,
@@ -30,20 +32,12 @@ from dragoman.doctor.model.influence import (
     check_target_padding_leak,
     check_target_positions,
 )
-from dragoman.doctor.model.modules import (
-    check_batch_statistics,
-    check_created_in_forward,
-    check_kept_state,
-    check_padding_index,
-    check_unregistered_layers,
-)
 from dragoman.doctor.model.outputs import (
     check_bad_initial_loss,
     check_length_limit,
     check_not_deterministic,
     check_not_logits,
     check_overflow,
-    first_output,
     is_finite,
 )
 from dragoman.doctor.model.probe import (
@@ -51,11 +45,20 @@ from dragoman.doctor.model.probe import (
     TARGET_LENGTH,
     ExaminedModel,
     Forward,
+    NamedParameters,
     Probe,
     as_id,
     as_integer,
     looks_untrained,
     named_parameters,
+)
+from dragoman.doctor.model.structure import (
+    check_batch_statistics,
+    check_created_in_forward,
+    check_kept_state,
+    check_padding_index,
+    check_unregistered_layers,
+    note_structure,
 )
 from dragoman.errors import UserError
 
@@ -74,20 +77,23 @@ def examine(
     max_length: int | None = None,
     fresh: bool | None = None,
     overfit: bool = False,
-) -> list[Finding]:
+) -> Findings:
     """Find what is wrong with a sequence-to-sequence model by comparing its predictions for random sentences.
 
     Pass the model as it translates, after ``model.eval()``; it need not be trained. Float32 finds most problems:
     differences that may be due to the rounding of bfloat16 are not reported.
 
     Args:
-        forward: Source ids (batch, source), each sentence followed by eos and then by padding, and target ids
-            (batch, target), each starting with bos, int64 -> logits of each next token, (batch, target, vocabulary).
+        forward: The model, or a function that calls it: source ids (batch, source), each sentence followed by eos and
+            then by padding, and target ids (batch, target), each starting with bos, int64 -> logits of each next token,
+            (batch, target, vocabulary). Other common forms are recognized, and a note then shows how the model was
+            called: masks as arguments, ``encode`` and ``decode``, ids of shape (length, batch), tuples and so on.
         vocabulary_size: Size of the target vocabulary, and of the source vocabulary unless that is given.
         pad_id: Id of padding, on both sides.
         bos_id: Id at the start of a target.
         eos_id: Id at the end of a source.
-        parameters: ``model.named_parameters()``, to check gradients; inputs are moved to the device of the first one.
+        parameters: ``model.named_parameters()``, to check gradients; those of `forward` if that is a model. Inputs are
+            moved to the device of the first one.
         source_vocabulary_size: Size of the source vocabulary, if it is different.
         max_length: The longest sentence, in ids, that the model should support, at least 10. If not given, 128 ids are
             tried, and a lower limit is only a warning.
@@ -99,9 +105,42 @@ def examine(
         The findings, errors first; an empty list if nothing is wrong.
 
     Raises:
-        UserError: The model fails for ordinary sentences, or returns something other than logits of this shape, or
+        UserError: The model cannot be called in any of these forms (the message shows the line to write), or
             `parameters` are not pairs of names and tensors, or `vocabulary_size` or `max_length` are too small, or an
             id is not in the vocabulary.
+    """
+    model = examined_model(
+        forward,
+        vocabulary_size=vocabulary_size,
+        pad_id=pad_id,
+        bos_id=bos_id,
+        eos_id=eos_id,
+        parameters=parameters,
+        source_vocabulary_size=source_vocabulary_size,
+        max_length=max_length,
+    )
+    untrained = looks_untrained(model.parameters) if fresh is None else fresh
+    way = choose_way(model)
+    probe = Probe(replace(model, call=way.call))
+    findings = [*_note_way(way), *_run_checks(probe, untrained, promised=max_length is not None, overfit=overfit)]
+    return Findings(errors_first(findings))
+
+
+def examined_model(
+    forward: Forward,
+    *,
+    vocabulary_size: int,
+    pad_id: int,
+    bos_id: int,
+    eos_id: int,
+    parameters: Iterable[tuple[str, Tensor]] | None,
+    source_vocabulary_size: int | None,
+    max_length: int | None,
+) -> ExaminedModel:
+    """The checked arguments of `examine`.
+
+    Raises:
+        UserError: One of them is wrong.
     """
     if not callable(forward):
         raise UserError(f"forward: expected a model, or a function of source and target ids, not {forward!r}")
@@ -111,24 +150,49 @@ def examine(
         source_size = as_integer("source_vocabulary_size", source_vocabulary_size)
         for name, value in (("pad_id", pad_id), ("eos_id", eos_id)):
             as_id(name, value, "source_vocabulary_size", source_size)
-    model = ExaminedModel(
+    return ExaminedModel(
         forward=forward,
         vocabulary_size=size,
         source_vocabulary_size=source_size,
         pad_id=as_id("pad_id", pad_id, "vocabulary_size", size),
         bos_id=as_id("bos_id", bos_id, "vocabulary_size", size),
         eos_id=as_id("eos_id", eos_id, "vocabulary_size", size),
-        parameters=named_parameters(parameters),
+        parameters=_parameters(forward, parameters),
         max_length=TRIED_LENGTH if max_length is None else as_integer("max_length", max_length),
     )
-    untrained = looks_untrained(model.parameters) if fresh is None else fresh
-    findings = _run_checks(Probe(model), untrained=untrained, promised=max_length is not None, overfit=overfit)
-    return errors_first(findings)
 
 
-def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool) -> Iterator[Finding]:
+def _parameters(forward: Forward, parameters: Iterable[tuple[str, Tensor]] | None) -> NamedParameters:
+    if parameters is None and isinstance(forward, nn.Module):
+        return tuple(forward.named_parameters())
+    return named_parameters(parameters)
+
+
+def _note_way(way: Way) -> Iterator[Finding]:
+    """How the model was called, if not in the usual way."""
+    if "target-ignored" in way.explains:
+        yield make_finding(
+            "target-ignored",
+            f"the model shifts the target itself: {way.line} predicts the tokens after bos",
+            {"ignored": "last"},
+            severity="warning",
+            cause="the model prepends bos or removes the last token; that is right only if targets have no bos at the "
+            "start, and the labels are these targets",
+            fix="shift the target once: either in the model, or in the batch (the input is bos + target, the labels "
+            "are target + eos)",
+        )
+    elif way.line != PLAIN or way.needs:
+        yield make_finding(
+            "called-as", f"{way.line}{f' ({way.needs})' if way.needs else ''}", {"line": way.line, "needs": way.needs}
+        )
+
+
+def _run_checks(probe: Probe, untrained: bool, *, promised: bool, overfit: bool) -> Iterator[Finding]:
     source, target = probe.random_sources(4, SOURCE_LENGTH), probe.random_targets(4, TARGET_LENGTH)
-    output = first_output(probe, source, target)
+    with torch.no_grad():
+        output = probe.call(source, target)
+    if output.is_meta:
+        raise UserError("the model is on the device 'meta', where tensors have no values; load its weights first")
     if not is_finite(output):
         yield make_finding("overflow", "ordinary sentences lead to NaN or infinity", {"input": "ordinary"})
         return
@@ -158,6 +222,7 @@ def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool)
         yield from _check_learning(probe, [each for each in dependence if each.code == "no-gradient"], overfit)
     if not dependence:
         yield from check_masked_ids(probe)
+    yield from note_structure(probe, source, target, untrained)
     yield from check_changed_ids(probe)
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.doctor.model.location import ALL, Ids, Kept, first_difference
 from dragoman.doctor.model.probe import (
     SAME_SHAPE,
     SOURCE_LENGTH,
@@ -78,8 +79,21 @@ SHIFTED_MASK = (
 )
 
 
+def _located(probe: Probe, one: Ids, other: Ids, kept: Kept = ALL) -> tuple[str, dict[str, str]]:
+    """For a leak, the first module at which it shows: the end of the message, and a measurement."""
+    module = first_difference(probe, one, other, kept)
+    return (f"; first leak: {module}", {"module": module}) if module else ("", {})
+
+
 def measure_batch_leak(probe: Probe) -> PredictionDifference:
     """Change all sentences of a batch except one, and also their padding; that one's predictions must not change."""
+    (source, target), others = _batches(probe)
+    before = probe.predict(source, target)[1]
+    return largest([measure_difference(before, probe.predict(*ids)[1]) for ids in others])
+
+
+def _batches(probe: Probe) -> tuple[Ids, list[Ids]]:
+    """A batch, and others in which only sentence 1 is the same."""
     source, target = probe.random_sources(4, SOURCE_LENGTH), probe.random_targets(4, TARGET_LENGTH)
     source[1, -2:] = source.new_tensor([probe.model.eos_id, probe.model.pad_id])
     others = torch.tensor([0, 2, 3])
@@ -90,22 +104,21 @@ def measure_batch_leak(probe: Probe) -> PredictionDifference:
     shortened[others, 2] = probe.model.eos_id
     other_target = target.clone()
     other_target[others] = probe.replace_words(target, probe.words)[others]
-    before = probe.predict(source, target)[1]
-    return largest(
-        [measure_difference(before, probe.predict(changed, other_target)[1]) for changed in (replaced, shortened)]
-    )
+    return (source, target), [(changed, other_target) for changed in (replaced, shortened)]
 
 
 def check_batch_leak(probe: Probe) -> Iterator[Finding]:
     """Report that sentences of a batch influence each other; then the other checks feed one sentence at a time."""
     leak = measure_batch_leak(probe)
     if SAME_SHAPE.exceeded_by(leak):
+        batch, others = _batches(probe)
+        first, measured = _located(probe, batch, others[0], Kept(len(batch[0]), 1, 2))
         probe.one_at_a_time = True  # otherwise the other checks would find this leak again
         yield make_finding(
             "batch-leak",
             "changing only the other sentences of a batch changes the predictions for a sentence by up to "
-            f"{leak.probability:.2g} in probability",
-            {"probability": leak.probability, "relative": leak.relative},
+            f"{leak.probability:.2g} in probability{first}",
+            {"probability": leak.probability, "relative": leak.relative, **measured},
         )
 
 
@@ -121,11 +134,14 @@ def check_future_leak(probe: Probe) -> Iterator[Finding]:
     if SAME_SHAPE.exceeded_by(leak):
         reach = max(_reach(before[row], after[row], cut) for row, cut in enumerate(cuts))
         everything = reach == TARGET_LENGTH - 1
+        cut = cuts[1]
+        other = torch.cat([target[:, :cut], changed[:1, cut:].expand(len(cuts), -1)], dim=1)
+        first, measured = _located(probe, (source, target), (source, other), Kept(TARGET_LENGTH, 0, cut))
         yield make_finding(
             "future-leak",
             f"changing only later target tokens changes predictions by up to {leak.probability:.2g} in probability; a "
-            f"prediction depends on {'all later tokens' if everything else counted(reach, 'later token')}",
-            {"probability": leak.probability, "relative": leak.relative, "reach": reach},
+            f"prediction depends on {'all later tokens' if everything else counted(reach, 'later token')}{first}",
+            {"probability": leak.probability, "relative": leak.relative, "reach": reach, **measured},
             cause=None if everything else SHIFTED_MASK,
         )
 
@@ -157,11 +173,13 @@ def check_source_padding_leak(probe: Probe, tolerance: Tolerance) -> Iterator[Fi
     worst = max(leaks, key=lambda padding: leaks[padding].relative)
     leak = leaks[worst]
     if tolerance.exceeded_by(leak):
+        padded = probe.pad(source[:2], SOURCE_LENGTH + worst)
+        first, measured = _located(probe, (source[:2], target[:2]), (padded, target[:2]))
         yield make_finding(
             "source-padding-leak",
             f"padding a source of {SOURCE_LENGTH} ids to {SOURCE_LENGTH + worst} ids changes predictions by up to "
-            f"{leak.probability:.2g} in probability",
-            {"probability": leak.probability, "relative": leak.relative, "padding": worst},
+            f"{leak.probability:.2g} in probability{first}",
+            {"probability": leak.probability, "relative": leak.relative, "padding": worst, **measured},
         )
 
 
@@ -169,20 +187,21 @@ def check_target_padding_leak(probe: Probe, tolerance: Tolerance) -> Iterator[Fi
     """Replace the ends of targets by padding, then add padding after targets; the predictions must not change."""
     source, target = probe.random_sources(3, SOURCE_LENGTH), probe.random_targets(3, TARGET_LENGTH)
     before, half = probe.predict(source, target), TARGET_LENGTH // 2
-    shortened = probe.predict(source, probe.pad(target[:, :half], TARGET_LENGTH))
-    leak = measure_difference(before[:, :half], shortened[:, :half])
+    other, kept = probe.pad(target[:, :half], TARGET_LENGTH), Kept(TARGET_LENGTH, 0, half)
+    leak = measure_difference(before[:, :half], probe.predict(source, other)[:, :half])
     leaks = SAME_SHAPE.exceeded_by(leak)
     if not leaks and not probe.fixed_seed:  # a fixed seed does not help if shapes differ
         width = min(TARGET_LENGTH + MAX_PADDING, probe.max_lengths["target"])
-        padded = probe.predict(source, probe.pad(target, width))[:, :TARGET_LENGTH]
-        leak = measure_difference(before, padded)
+        other, kept = probe.pad(target, width), ALL
+        leak = measure_difference(before, probe.predict(source, other)[:, :TARGET_LENGTH])
         leaks = tolerance.exceeded_by(leak)
     if leaks:
+        first, measured = _located(probe, (source, target), (source, other), kept)
         yield make_finding(
             "target-padding-leak",
             "padding after the end of a target changes the predictions before it by up to "
-            f"{leak.probability:.2g} in probability",
-            {"probability": leak.probability, "relative": leak.relative},
+            f"{leak.probability:.2g} in probability{first}",
+            {"probability": leak.probability, "relative": leak.relative, **measured},
         )
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
+import traceback
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from operator import index
+from pathlib import Path
+from types import CodeType
 from typing import Any, Literal, TypeGuard
 
 import torch
@@ -30,7 +33,12 @@ SOURCE_LENGTH, TARGET_LENGTH = 7, 10  # ids of an ordinary sentence, including e
 
 @dataclass(frozen=True)
 class ExaminedModel:
-    """The model to examine; the attributes are explained in `dragoman.doctor.examine`."""
+    """The model to examine; the other attributes are explained in `dragoman.doctor.examine`.
+
+    Attributes:
+        forward: What was given: a model, or a function that uses one.
+        call: How it is called, from source and target ids to logits; `forward` itself for None.
+    """
 
     forward: Forward
     vocabulary_size: int
@@ -40,6 +48,7 @@ class ExaminedModel:
     eos_id: int
     parameters: NamedParameters
     max_length: int
+    call: Forward | None = None
 
 
 class Probe:
@@ -130,10 +139,11 @@ class Probe:
             if self.fixed_seed:
                 torch.manual_seed(1)
             try:
-                return self.model.forward(source, target)
+                return (self.model.call or self.model.forward)(source, target)
             except (Exception, SystemExit) as error:  # a black box may raise anything
                 shapes = f"source ids {tuple(source.shape)} and target ids {tuple(target.shape)}"
-                raise UserError(f"the model fails for {shapes}: {type(error).__name__}: {error}") from error
+                place = _place_of(error)
+                raise UserError(f"the model fails for {shapes}{place}: {type(error).__name__}: {error}") from error
 
     def predict(self, source: Tensor, target: Tensor, *, without: int | None = None, gradients: bool = False) -> Tensor:
         """Log-probabilities of each next token in float64, (batch, target, vocabulary).
@@ -167,19 +177,28 @@ class Probe:
         return TOLERANCES[torch.float32]
 
 
+def _place_of(error: BaseException) -> str:
+    """The last line of the user's code at which an error arose, for a message."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    codes = [(frame.f_code.co_filename, frame.f_lineno) for frame in frames]
+    own = [(Path(name).name, line) for name, line in codes if not name.startswith(_LIBRARIES) and Path(name).exists()]
+    return f" in {own[-1][0]}, line {own[-1][1]}" if own else ""
+
+
+_LIBRARIES = (str(Path(torch.__file__).parent), str(Path(__file__).parents[2]))
 _OWN_ATTRIBUTES = frozenset(vars(nn.Module()))  # the registries of nn.Module itself
 
 
 def plain_modules(forward: Forward) -> dict[str, list[nn.Module]]:
     """Modules in plain attributes, such as lists, that are not registered anywhere, by class and attribute."""
     registered = {id(module) for root in modules_of(forward) for module in root.modules()}
-    found = {name: list(filter(_can_record_calls, values)) for name, values in _attributes(forward)}
+    found = {name: list(filter(_can_record_calls, values)) for name, values in plain_attributes(forward)}
     return {name: modules for name, modules in found.items() if modules and registered.isdisjoint(map(id, modules))}
 
 
 def plain_tensors(forward: Forward) -> list[str]:
     """Attributes, by class and name, that hold tensors that are neither parameters nor buffers."""
-    return [name for name, values in _attributes(forward) if any(map(_is_plain_tensor, values))]
+    return [name for name, values in plain_attributes(forward) if any(map(_is_plain_tensor, values))]
 
 
 def _can_record_calls(value: Any) -> TypeGuard[nn.Module]:
@@ -191,7 +210,7 @@ def _is_plain_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) and not isinstance(value, nn.Parameter)
 
 
-def _attributes(forward: Forward) -> Iterator[tuple[str, list[Any]]]:
+def plain_attributes(forward: Forward) -> Iterator[tuple[str, list[Any]]]:
     """The plain attributes of all modules, by class and name, and what they contain."""
     for root in modules_of(forward):
         for module in root.modules():
@@ -214,9 +233,15 @@ def modules_of(forward: Forward) -> list[nn.Module]:
     function = inspect.unwrap(forward)
     values: list[Any] = [forward, getattr(forward, "__self__", None)]
     if inspect.isfunction(function):
-        variables = inspect.getclosurevars(function)
-        values += [*variables.nonlocals.values(), *variables.globals.values()]
+        used = {name: value for name, value in function.__globals__.items() if name in _names(function.__code__)}
+        values += [*inspect.getclosurevars(function).nonlocals.values(), *used.values()]
     return [value for value in values if isinstance(value, nn.Module)]
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names that a function uses, also in its comprehensions and inner functions."""
+    inner = (_names(each) for each in code.co_consts if isinstance(each, CodeType))
+    return set(code.co_names).union(*inner)
 
 
 def as_integer(name: str, value: Any) -> int:
