@@ -87,7 +87,7 @@ class Inspector:
         """JSON for the page, or a page that needs no server.
 
         Raises:
-            UserError: The text contains nothing to translate, or the models lack what is left out or switched off.
+            UserError: The text contains nothing to translate, or there is no such word, head or layer.
         """
         words = self._words(question)
         if question.answer == "influence":
