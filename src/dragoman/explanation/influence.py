@@ -81,7 +81,7 @@ def leave_out(bundle: Bundle, source: Sequence[int], indices: Collection[int]) -
     return remove_words(source, [words[index] for index in indices])
 
 
-def log_probabilities(bundle: Bundle, sources: Sequence[Sequence[int]], target: Sequence[int]) -> Values:
+def score_each_source(bundle: Bundle, sources: Sequence[Sequence[int]], target: Sequence[int]) -> Values:
     """The log-probabilities of the tokens of one translation and of eos for each source, (sources, target).
 
     Args:
@@ -105,6 +105,6 @@ def measure_influence(bundle: Bundle, source: Sequence[int], target: Sequence[in
     """
     words = removable_words(bundle, source)
     variants = [list(source), *(remove_words(source, [word]) for word in words)]
-    values = log_probabilities(bundle, variants, target)
+    values = score_each_source(bundle, variants, target)
     output = TokenSequence.from_ids(bundle.target, [*target, bundle.target.vocabulary.eos])
     return Influence(words, output, values[0], values[1:])

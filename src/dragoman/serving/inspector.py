@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from dragoman.documents.segment import Segment
 from dragoman.errors import UserError, counted
 from dragoman.explanation.explain import Explanation
-from dragoman.explanation.influence import log_probabilities, removable_words
+from dragoman.explanation.influence import removable_words, score_each_source
 from dragoman.explanation.page.data import page_data
 from dragoman.explanation.page.reasons import change_data, influence_data, lens_data
 from dragoman.explanation.page.render import render_page
@@ -87,7 +87,7 @@ class Inspector:
         """JSON for the page, or a page that needs no server.
 
         Raises:
-            UserError: The text contains nothing to translate, or there is no such word, head or layer.
+            UserError: The text contains nothing to translate, or a model lacks a word, head or layer of the question.
         """
         words = self._words(question)
         if question.answer == "influence":
@@ -141,7 +141,7 @@ class Inspector:
         earlier = self._explain(name, text, (), NOTHING_OFF)
         target = earlier.model_input.target
         before, after = (
-            log_probabilities(each.model_input.bundle, [each.model_input.source], target)[0]
+            score_each_source(each.model_input.bundle, [each.model_input.source], target)[0]
             for each in (earlier, explanation)
         )
         return change_data(before, after, earlier.attention.target_output, earlier.translation.text)
