@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import dragoman
 from dragoman.corpus.corpus import read_corpus
 from dragoman.explanation.attention_map import AttentionMap
-from dragoman.explanation.influence import log_probabilities, remove_words
+from dragoman.explanation.influence import remove_words, score_each_source
 
 DELETED = 3
 
@@ -53,14 +53,14 @@ def main() -> None:
         words = influence.words
         if len(words) <= DELETED:
             continue
-        rankings = {"removal": influence.total, "random": random.random(len(words))}
+        rankings: dict[str, NDArray[np.floating]] = {"removal": influence.total, "random": random.random(len(words))}
         for name, received in ATTENTION.items():
             weights = received(explanation.attention)
             rankings[name] = np.array([weights[word.start : word.end].sum() for word in words])
-        chosen = {name: tuple(sorted(np.argsort(-ranking)[:DELETED])) for name, ranking in rankings.items()}
+        chosen = {name: tuple(sorted(np.argsort(-each)[:DELETED].tolist())) for name, each in rankings.items()}
         triples = list(combinations(range(len(words)), DELETED) if arguments.all else set(chosen.values()))
         sources = [remove_words(given.source, [words[index] for index in triple]) for triple in triples]
-        totals = log_probabilities(given.bundle, sources, given.target).sum(axis=1)
+        totals = score_each_source(given.bundle, sources, given.target).sum(axis=1)
         fall = dict(zip(triples, influence.log_probabilities.sum() - totals, strict=True))
         for name, triple in chosen.items():
             falls.setdefault(name, []).append(fall[triple])

@@ -25,7 +25,8 @@ every_variant = pytest.mark.parametrize("variant", VARIANTS)
 def predict(model: Transformer) -> Tensor:
     """Logits of arbitrary ids."""
     with torch.inference_mode():
-        return model(torch.tensor([[7, 20, 30, 9, 3]]), torch.tensor([[2, 40, 8, 11]]))
+        logits: Tensor = model(torch.tensor([[7, 20, 30, 9, 3]]), torch.tensor([[2, 40, 8, 11]]))
+    return logits
 
 
 def attention_of(model: Transformer, kind: str, layer: int) -> MultiHeadAttention:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import torch
@@ -56,10 +56,13 @@ def _plain_copy(model: Transformer) -> Transformer:
 
 
 def _find_layer(model: Transformer, part: str, layer: int) -> EncoderLayer | DecoderLayer:
-    layers = {"encoder": model.encoder_layers, "decoder": model.decoder_layers}.get(part)
-    if layers is None:
+    parts: dict[str, Sequence[EncoderLayer | DecoderLayer]] = {
+        "encoder": model.encoder_layers,
+        "decoder": model.decoder_layers,
+    }
+    if part not in parts:
         raise UserError(f"there is no part {part!r} with layers, only 'encoder' and 'decoder'")
-    return layers[_checked(layer, len(layers), f"layer of the {part}")]
+    return parts[part][_checked(layer, len(parts[part]), f"layer of the {part}")]
 
 
 def _find_attention(model: Transformer, kind: str, layer: int) -> MultiHeadAttention:
@@ -88,9 +91,9 @@ def _skip_layer(layer: EncoderLayer | DecoderLayer) -> None:
     """Let each sublayer add nothing to its input; post-norm would change the sum, which is the input."""
     for module in layer.children():
         if isinstance(module, SublayerConnection):
-            module.dropout = Zeros()
+            module.add_module("dropout", Zeros())
             if not module.pre_norm:
-                module.norm = nn.Identity()
+                module.add_module("norm", nn.Identity())
 
 
 class Zeros(nn.Module):
