@@ -56,13 +56,14 @@ def _plain_copy(model: Transformer) -> Transformer:
 
 
 def _find_layer(model: Transformer, part: str, layer: int) -> EncoderLayer | DecoderLayer:
-    parts: dict[str, Sequence[EncoderLayer | DecoderLayer]] = {
+    stacks: dict[str, Sequence[EncoderLayer] | Sequence[DecoderLayer]] = {
         "encoder": model.encoder_layers,
         "decoder": model.decoder_layers,
     }
-    if part not in parts:
+    layers = stacks.get(part)
+    if layers is None:
         raise UserError(f"there is no part {part!r} with layers, only 'encoder' and 'decoder'")
-    return parts[part][_checked(layer, len(parts[part]), f"layer of the {part}")]
+    return layers[_checked(layer, len(layers), f"layer of the {part}")]
 
 
 def _find_attention(model: Transformer, kind: str, layer: int) -> MultiHeadAttention:

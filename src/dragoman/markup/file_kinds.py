@@ -259,8 +259,8 @@ def find_document_kind(name: str, head: bytes) -> FileKind | None:
         name: Its name.
         head: How its content starts.
     """
-    suffixes = (kind for kind in FILE_KINDS if name.lower().endswith(kind.document_suffixes))
-    return next(suffixes, None) or find_file_kind(name, head)
+    stated = next((kind for kind in FILE_KINDS if name.lower().endswith(kind.document_suffixes)), None)
+    return stated or find_file_kind(name, head)
 
 
 def find_keys(source: bytes, target: bytes) -> FileKind | None:

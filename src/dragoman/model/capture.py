@@ -22,7 +22,15 @@ AttentionKind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[AttentionKind, ...] = ("encoder", "decoder", "cross")
 """Self-attention of the encoder, masked self-attention of the decoder, attention of the decoder to the encoder."""
 
-_COPIES = threading.local()
+
+class _Copies(threading.local):
+    """The copies that this thread has made, each as long as its model exists."""
+
+    def __init__(self) -> None:
+        self.models: WeakKeyDictionary[Transformer, Transformer] = WeakKeyDictionary()
+
+
+_COPIES = _Copies()
 
 
 class Recording:
@@ -89,10 +97,10 @@ def private_copy(model: Transformer) -> Transformer:
 
     It is kept as long as the model, because copying takes longer than aligning a few sentences.
     """
-    copies: WeakKeyDictionary[Transformer, Transformer] = _COPIES.__dict__.setdefault("models", WeakKeyDictionary())
-    if model not in copies:
-        copies[model] = deepcopy(model, {id(weight): weight for weight in (*model.parameters(), *model.buffers())})
-    return copies[model]
+    if model not in _COPIES.models:
+        shared = {id(weight): weight for weight in (*model.parameters(), *model.buffers())}
+        _COPIES.models[model] = deepcopy(model, shared)
+    return _COPIES.models[model]
 
 
 def _attention_modules(model: Transformer) -> Iterator[tuple[AttentionKind, int, nn.Module]]:

@@ -5,8 +5,7 @@ bounds are rejected, and all of them are reported together. A condition on sever
 its section, or a function that does the same.
 
 The sections are `data`, `text`, `model`, `training`, `synthesis` and `decoding`, and `recipe` contains all of them;
-`serving` are the settings of the server. `base` is the class of all sections, `recipe_errors` describes problems,
-and `deleted` lists settings of earlier versions.
+`serving` are the settings of the server. `base` is the class of all sections, and `recipe_errors` describes problems.
 """
 
 from dragoman.settings.base import Settings

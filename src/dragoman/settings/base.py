@@ -40,7 +40,7 @@ class Settings(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-    rules: ClassVar[tuple[Callable[[Any], str | None], ...]] = ()
+    rules: ClassVar[tuple[Rule | Callable[[Any], str | None], ...]] = ()
 
     def __init__(self, **values: Any) -> None:
         try:
