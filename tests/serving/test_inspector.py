@@ -10,15 +10,19 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+from random_bundles import make_bundle
 from running_inspector import running_inspector
 
+from dragoman.serving.inspector import Changes, Inspector, Off, Question
 from dragoman.serving.inspector_app import SETTINGS
+from dragoman.text.multilingual import MultilingualTokenizer
 from dragoman.training.run.open_checkpoint import open_checkpoint
 from dragoman.translator import Translator
 
@@ -106,6 +110,30 @@ def test_other_hosts_and_pages_are_kept_out(address: str) -> None:
 def test_a_text_longer_than_the_limit_is_cut(address: str) -> None:
     (shown,) = ask(address, "explain", q="Hund " * 300)["explanations"]
     assert shown["truncated"]
+
+
+@pytest.mark.parametrize("variant", ["placeholders", "words", "multilingual"])
+def test_texts_of_all_kinds_are_explained(variant: str) -> None:
+    bundle = make_bundle("pre-norm, tied" if variant == "multilingual" else variant)
+    if variant == "multilingual":
+        tokens = {code: bundle.source.vocabulary.tokens[-index] for index, code in enumerate(("de", "en"), start=1)}
+        source, target = (MultilingualTokenizer(bundle.source, tokens, code) for code in ("de", "en"))
+        bundle = replace(bundle, source=source, target=target)
+    inspector = Inspector({"random": Translator(bundle)})
+    texts = [
+        *("Ein %s mit {name} auf https://example.org/x?y=1.", "القطة تجلس على السجادة", "एक कुत्ता दौड़ रहा है।"),
+        *("他在公园里玩。", "🐕‍🦺", "x", "Hund\u200bHund\u2028Katze", "\u202eabc", HOSTILE, "Wort" * 200),
+    ]
+    for text in texts:
+        explained = json.loads(inspector.answer_question(Question(text)))
+        found = json.loads(inspector.answer_question(Question(text, answer="influence")))
+        (influence,), words = found["influences"], explained["words"]
+        assert influence["words"] == words != []
+        assert np.isfinite(influence["decreases"]).all()
+        if len(words) > 1:
+            changes = Changes(without=(0,), off=(Off(heads=(("encoder", 1, 1),)),))
+            (changed,) = json.loads(inspector.answer_question(Question(text, changes=changes)))["explanations"]
+            assert np.isfinite(changed["change"]["totals"]).all()
 
 
 def test_many_questions_at_once(address: str) -> None:
@@ -235,9 +263,10 @@ def start(*arguments: object) -> tuple[subprocess.Popen[str], str]:
 @pytest.mark.slow
 def test_the_command_serves_until_ctrl_c(finished_run: Path, checkpoint: Path) -> None:
     process, printed = start(finished_run, TEXT, "--serve", "--compare", checkpoint)
-    match = re.fullmatch(r"dragoman: (http://127\.0\.0\.1:\d+)\n", printed)
-    assert match, printed
-    assert len(ask(match[1], "explain")["explanations"]) == 2
-    assert json.dumps(TEXT, ensure_ascii=False) in httpx.get(match[1]).text
-    process.send_signal(signal.SIGINT)
-    assert process.wait(30) in (0, 130, -signal.SIGINT)
+    with process:
+        match = re.fullmatch(r"dragoman: (http://127\.0\.0\.1:\d+)\n", printed)
+        assert match, printed
+        assert len(ask(match[1], "explain")["explanations"]) == 2
+        assert json.dumps(TEXT, ensure_ascii=False) in httpx.get(match[1]).text
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) in (0, 130, -signal.SIGINT)

@@ -24,8 +24,9 @@ function drawInfluence() {
   if (!influence) return;
   const { targets, words, totals } = influence;
   influenceIndex = Math.min(influenceIndex, targets.length - 1);
-  document.querySelector("#influence .pair").hidden = page.explanations.length > 1; // they are shown side by side
-  const maps = drawWordMaps(influence, [byId("influence-map"), byId("word-attention-map")], (row) => {
+  const isCompared = page.explanations.length > 1; // the maps of both are side by side in another section
+  document.querySelector("#influence .pair").hidden = isCompared;
+  const maps = isCompared ? [] : drawWordMaps(influence, [byId("influence-map"), byId("word-attention-map")], (row) => {
     if (row !== null) selectInfluence(row);
   });
   const chipsOf = (tokens, attributes) => tokens.map((token) => htmlElement("span", { class: "chip", ...attributes }, token));
