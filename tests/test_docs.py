@@ -195,8 +195,8 @@ INVALID_FILES: dict[str, dict[str, bytes]] = {
 
 
 def documented_errors() -> dict[str, str]:
-    """The table of errors in own-data.md: each problem with its message."""
-    section = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8").partition("## Error messages")[2]
+    """The table of errors in formats.md: each problem with its message."""
+    section = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8").partition("## Error messages")[2]
     return dict(re.findall(r"^\| ([^|`]+) \| `(.+?)` \|", section, re.MULTILINE))
 
 
@@ -228,7 +228,7 @@ def test_errors_in_recipes_are_documented() -> None:
 
 @needs_bash
 def test_convert_commands_run(tmp_path: Path) -> None:
-    """The examples of own-data.md, with files that fit them."""
+    """The examples of formats.md, with files that fit them."""
     (tmp_path / "my").mkdir()
     sentences = captions("train")[:300]
     write_corpus((Pair(*texts) for texts in sentences), f"{tmp_path}/my/memory.tmx", ("de", "en"))
@@ -237,8 +237,8 @@ def test_convert_commands_run(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "my" / "de-en.txt.zip", "w") as archive:
         for language, texts in zip(("de", "en"), zip(*sentences, strict=True), strict=True):
             archive.writestr(f"Corpus.de-en.{language}", "\n".join(texts))
-    section = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8").partition("## Formats")[2]
-    script = section.partition("```sh\n")[2].partition("```")[0]
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    script = page.partition("```sh\n")[2].partition("```")[0]
     assert run(tmp_path, "bash", "-euo", "pipefail", "-c", script).count(": 300 pairs") == 3
 
 
