@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -123,7 +124,7 @@ def test_commands_parse(command: Block) -> None:
     elif name == "make":
         assert re.search(rf"^{arguments[0]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     elif name == "pip":
-        assert arguments == ["install", "-c", "constraints.txt", "."]
+        assert arguments == ["install", "-c", "constraints.txt", ".[serving]"]
     else:
         assert name in OTHER_COMMANDS
     for word in arguments:
@@ -170,6 +171,51 @@ def test_link_targets_exist(page: Path) -> None:
             target = page.parent / path if path else page
             assert target.exists(), link
             assert not anchor or anchor in headings(target), link
+
+
+def test_generated_reference_is_up_to_date() -> None:
+    written = runpy.run_path(str(ROOT / "docs" / "generate_reference.py"))
+    for name, render in (("command-line.md", "command_line"), ("python.md", "python_page")):
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == written[render](), "run make docs"
+
+
+def test_what_the_pages_import_is_on_the_python_page() -> None:
+    """How it works and the notes on kernels show the inside of the package."""
+    documented = runpy.run_path(str(ROOT / "docs" / "generate_reference.py"))["documented_names"]()
+    inside = {"how-it-works.md", "performance.md"}
+    code = "\n".join(block.text for block in blocks("python") if block.page.name not in inside)
+    used = set(re.findall(r"dragoman\.([A-Z]\w+|load)\b", code))
+    for names in re.findall(r"^from dragoman[\w.]* import (.+)$", code, re.MULTILINE):
+        used |= set(re.findall(r"\w+", names))
+    assert used <= documented
+
+
+GLOSSARY = {
+    *("encoder", "decoder", "embedding", "position encoding", "attention", "head", "mask", "residual connection"),
+    *("layer norm", "logits", "softmax", "token", "vocabulary", "batch, step", "epoch", "loss, nats", "beam search"),
+    *("recipe", "run", "bundle", "engine", "checkpoint", "BLEU", "chrF"),
+}
+
+
+def test_the_glossary_explains_each_word_once() -> None:
+    page = (ROOT / "docs" / "words.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)
+    words = [word for word, _ in rows if word not in ("word", "---")]
+    assert set(words) >= GLOSSARY
+    single = [each.strip() for word in words for each in word.split(",")]
+    assert len(single) == len(set(single))
+
+
+WORDS = 50_000
+GENERATED = {"recipes.md", "command-line.md", "python.md"}
+
+
+def test_the_documentation_is_short() -> None:
+    """Settings in serving.md and own-data.md count, too; they are a small part."""
+    pages = [page for page in [*PAGES, ROOT / "CHANGELOG.md"] if page.name not in GENERATED]
+    counts = {page.relative_to(ROOT).as_posix(): len(page.read_text(encoding="utf-8").split()) for page in pages}
+    assert counts["README.md"] <= 900
+    assert sum(counts.values()) <= WORDS, counts
 
 
 INVALID_FILES: dict[str, dict[str, bytes]] = {
