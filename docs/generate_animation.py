@@ -73,13 +73,16 @@ def record(url: str, film: Film) -> None:
         page.locator("#to option").first.wait_for(state="attached")
         film.show(page, 600, "1  Type")
         typed = ""
+        page.route("**/page/translate", lambda route: route.abort())  # a fast typist, whose pauses are too short
         for word in SENTENCE.split(" "):
             typed = f"{typed} {word}".strip()
-            with page.expect_response("**/page/translate"):
-                page.locator("#source").fill(typed)
-            page.locator("#output[aria-busy=false]").wait_for()
-            film.show(page, 300, "1  Type")
-        film.show(page, 1200, "2  Read the translation")
+            page.locator("#source").fill(typed)
+            film.show(page, 250, "1  Type")
+        page.unroute("**/page/translate")
+        with page.expect_response("**/page/translate"):
+            page.locator("#source").press("Control+Enter")
+        page.locator("#output[aria-busy=false]").wait_for()
+        film.show(page, 1500, "2  Read the translation")
         words = page.locator("#output .word")
         words.nth(2).hover()
         film.show(page, 1300, "2  Point at a word: what it translates")
@@ -94,15 +97,15 @@ def record(url: str, film: Film) -> None:
 
 def inspect(page: Page, film: Film) -> None:
     """The inspector: probabilities, attention, beam search."""
-    page.set_viewport_size(SIZE)  # type: ignore[arg-type]
     tokens = page.locator("#output [role=option]")
     tokens.first.wait_for()
     film.show(page, 1200, "3  Inspect: how sure is each token?")
     for number in (2, 4):
         tokens.nth(number).click()
         film.show(page, 900, "3  Inspect: how sure is each token?")
-    page.locator("#attention-heading").scroll_into_view_if_needed()
     page.evaluate("document.getElementById('attention-heading').scrollIntoView()")
+    film.show(page, 1200, "3  Inspect: every layer and head")
+    page.evaluate("document.getElementById('map-title').scrollIntoView()")
     queries = page.locator("#queries [role=option]")
     for number in (2, 4, 7):
         queries.nth(number).hover()

@@ -125,10 +125,9 @@ def installed() -> Iterator[Installed]:
     for name in copied_files():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, source / name, follow_symlinks=False)
-    base = Path(sys.base_prefix) / "bin"
+    path = f"{sys.base_prefix}/bin{os.pathsep}{os.environ['PATH']}"
     for command in texts(stages()[0], "RUN"):
-        first = command.replace("python -m venv", f"{base / 'python3'} -m venv")
-        environment.run(environment.localize(first), source, TORCH_INDEX="https://pypi.org/simple")
+        environment.run(environment.localize(command), source, PATH=path, TORCH_INDEX="https://pypi.org/simple")
     shutil.rmtree(source)
     yield environment
     shutil.rmtree(directory)
