@@ -104,6 +104,11 @@ class WordTokens:
     shares: Shares
     is_cut: bool
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether there are words, and one pass of the model can read all of them."""
+        return bool(self.words) and not self.is_cut
+
 
 def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
     """The words and tokens of a masked text, of which at most `limit` tokens are kept.

@@ -122,7 +122,7 @@ _EMOJI = rf"""
   | [\ufdd0-\ufdef\U0001fffe\U0001ffff\U0002fffe]++  # the reserved characters themselves
   | (?<![\w:])(?::(?!-+:)[A-Za-z0-9_+-]{{1,40}}:)++(?![\w:])  # :smile: of chats
 """
-_SPANS = regex.compile(
+SPANS = regex.compile(
     rf"(?P<tag>{_TAG})|(?P<link>{_LINK})|(?P<placeholder>{_PLACEHOLDER})|(?P<number>{_NUMBER})|(?P<emoji>{_EMOJI})",
     regex.VERSION1 | regex.VERBOSE,
 )
@@ -132,8 +132,8 @@ _HINT = re.compile(
 )
 """Occurs in every text with a span, and is much faster to search."""
 
-_PUNCTUATION = ".,;:!?'*_|$"
-_BRACKETS = {")": "(", "]": "[", "}": "{"}
+PUNCTUATION = ".,;:!?'*_|$"
+BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
 def find_spans(text: str) -> Iterator[Span]:
@@ -145,7 +145,7 @@ def find_spans(text: str) -> Iterator[Span]:
     """
     if not _HINT.search(text):
         return
-    for match in _SPANS.finditer(text):
+    for match in SPANS.finditer(text):
         (start, end), kind = match.span(), cast(SpanKind, match.lastgroup)
         if kind == "link":
             end = start + len(_without_punctuation(match.group()))
@@ -172,8 +172,6 @@ def match_between(pattern: Pattern, text: str, spans: Iterable[Span]) -> Iterato
 
 def _without_punctuation(link: str) -> str:
     """The link without the punctuation that ends the sentence, and without a bracket that it does not open."""
-    while link[-1] in _PUNCTUATION or (
-        link[-1] in _BRACKETS and link.count(link[-1]) > link.count(_BRACKETS[link[-1]])
-    ):
+    while link[-1] in PUNCTUATION or (link[-1] in BRACKETS and link.count(link[-1]) > link.count(BRACKETS[link[-1]])):
         link = link[:-1]
     return link

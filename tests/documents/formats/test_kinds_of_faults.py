@@ -19,20 +19,21 @@ from office_files import HEAD, W, docx, epub, field, odt, package, pptx, relatio
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.documents.formats import open_document
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.documents.sentences import split_sentences
 from dragoman.errors import UserError
 from dragoman.settings import FilePair
 from dragoman.text.link import Link
+from dragoman.text.translation import Translation
 
 START = "¦"
 
 
-def mark_start(segment: Segment) -> TranslatedSegment:
+def mark_start(segment: Segment) -> Translation:
     """The same text, with ¦ before its first word."""
     words = [match.span() for match in re.finditer(r"\S+", segment.text)]
     links = tuple(Link(start, end, start + (start > 0), end + 1) for start, end in words)
-    return TranslatedSegment(START + segment.text, links if segment.aligned else ())
+    return Translation(START + segment.text, links=links if segment.aligned else ())
 
 
 def marked(data: bytes, name: str, languages: tuple[str, str]) -> tuple[list[str], bytes]:

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dragoman.explanation.capture import KINDS
 from dragoman.explanation.explain import Explanation
 from dragoman.explanation.page.data import page_data
+from dragoman.model.capture import KINDS
 from dragoman.translator import Translator
 
 TEXT = "Ein kleiner Junge spielt im Park mit einem Hund."

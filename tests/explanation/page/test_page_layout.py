@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from dragoman.explanation.attention_map import AttentionMap
-from dragoman.explanation.capture import KINDS
 from dragoman.explanation.explain import Explanation
 from dragoman.explanation.page.render import render_page
 from dragoman.explanation.tokens import TokenSequence, Word
+from dragoman.model.capture import KINDS
 from dragoman.search.hypothesis import Candidate
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator

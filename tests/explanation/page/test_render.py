@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from dragoman.bundle import Bundle
-from dragoman.explanation.capture import KINDS
 from dragoman.explanation.explain import Explanation
 from dragoman.explanation.page.render import render_page
 from dragoman.model.build import build_model
+from dragoman.model.capture import KINDS
 from dragoman.settings import Decoding, Model
 from dragoman.translator import Translator
 

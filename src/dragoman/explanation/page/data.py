@@ -10,9 +10,9 @@ import numpy as np
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.attention_map import AttentionMap, Weights
-from dragoman.explanation.capture import KINDS, AttentionKind
 from dragoman.explanation.explain import Explanation
 from dragoman.explanation.tokens import sequence_labels, token_label
+from dragoman.model.capture import KINDS, AttentionKind
 from dragoman.search.hypothesis import Candidate
 from dragoman.text.tokenizer import Tokenizer
 
