@@ -73,7 +73,8 @@ def test_the_container_is_not_root_and_has_only_what_the_first_stage_made() -> N
     assert names.index("USER") < names.index("ENTRYPOINT")
     assert texts(service, "USER") == ["dragoman"]
     assert texts(service, "COPY") == ["--from=build /opt/dragoman /opt/dragoman"]
-    assert [text.split()[0] for text in texts(build, "FROM")] == [text.split()[0] for text in texts(service, "FROM")]
+    (before, _, _), after = texts(build, "FROM")[0].split(), texts(service, "FROM")[0]
+    assert after == f"{before}-slim", "the same interpreter, without compilers"
 
 
 def copied_files() -> list[str]:
@@ -118,6 +119,8 @@ class Installed(NamedTuple):
 @pytest.fixture(scope="module")
 def installed() -> Iterator[Installed]:
     """The environment that the first stage of the Containerfile makes; another user may read it."""
+    if shutil.which("strip") is None:
+        pytest.skip("strip is not installed (binutils)")
     directory = Path(tempfile.mkdtemp(prefix="dragoman-installed-"))
     directory.chmod(0o755)
     environment = Installed(directory)
