@@ -37,9 +37,12 @@ message.
 
 MODULES: dict[str, tuple[str, list[str]]] = {
     "Translate": ("dragoman", list(dragoman._LAZY)),
-    "Documents": ("dragoman.documents.formats", ["open_document"]),
+    "Documents": ("dragoman.documents", ["formats.open_document", "html_text.HtmlText"]),
     "Examine": ("dragoman.doctor", doctor.__all__),
-    "Explain": ("dragoman.explanation", ["attention_map.AttentionMap", "explain.Explanation", "capture.capture"]),
+    "Explain": (
+        "dragoman",
+        ["explanation.attention_map.AttentionMap", "explanation.explain.Explanation", "model.capture.capture"],
+    ),
     "Recipes": ("dragoman.recipe", ["load_recipe", "build_recipe", "save_recipe"]),
     "Train": ("dragoman.training.run.run", ["train"]),
     "Bundles": ("dragoman", ["bundle.Bundle", "export.run.export"]),
