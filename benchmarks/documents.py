@@ -23,7 +23,7 @@ from dragoman import TextTranslator, load
 from dragoman.documents.formats import open_document
 from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.html_text import HtmlText
+from dragoman.documents.formats.html import HtmlText
 from dragoman.errors import UserError
 from dragoman.markup.po import read_messages
 from dragoman.markup.xml import XmlNode, XmlText

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from dragoman.bundle import AttentionRows, Bundle, find_bundle
 from dragoman.corpus.corpus import read_corpus
-from dragoman.documents.html_text import HtmlText
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import EngineRequest, open_engine
 from dragoman.explanation.alignment import align

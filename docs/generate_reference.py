@@ -37,7 +37,7 @@ message.
 
 MODULES: dict[str, tuple[str, list[str]]] = {
     "Translate": ("dragoman", list(dragoman._LAZY)),
-    "Documents": ("dragoman.documents", ["formats.open_document", "html_text.HtmlText"]),
+    "Documents": ("dragoman.documents", ["formats.open_document", "formats.html.HtmlText"]),
     "Examine": ("dragoman.doctor", doctor.__all__),
     "Explain": (
         "dragoman",

@@ -57,8 +57,8 @@ def draft_of(segment: Segment, translation: Translation, matcher: TermMatcher, f
     return TermDraft(segment, source, translation, matcher, form_finder("de"), fixed)
 
 
-def used(*terms: Term) -> tuple[CheckedTerm, ...]:
-    return tuple(CheckedTerm(term.source, term.target, "exactly") for term in terms)
+def used(*terms: Term) -> list[CheckedTerm]:
+    return [CheckedTerm(term.source, term.target, "exactly") for term in terms]
 
 
 @pytest.mark.parametrize("engine", ["torch", "ctranslate2"])

@@ -18,7 +18,7 @@ from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Pair
 from dragoman.doctor.input import OTHER_LANGUAGE
 from dragoman.documents.formats import open_document
-from dragoman.documents.html_text import HtmlText
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.segment import Segment
 from dragoman.documents.sentences import PlainText, join_parts
 from dragoman.documents.translate import TextTranslator

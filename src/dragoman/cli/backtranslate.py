@@ -123,7 +123,9 @@ def _open_maker(
     translator = open_translator(bundle, [*overrides, *map("=".join, chosen.items())], options)
     if back is None:
         return BackTranslator(translator, noised=method == NOISED)
-    other = open_translator(back, ["decoding.n_best=1"], replace(options, languages=options.languages[::-1]))
+    stated = translator.bundle.stated
+    languages = stated if any(stated) else options.languages
+    other = open_translator(back, ["decoding.n_best=1"], replace(options, languages=languages[::-1]))
     try:
         check_other_direction(translator, other)
     except UserError as error:

@@ -181,9 +181,9 @@ def _is_full(first: str, second: str, width: float) -> bool:
 
 
 def _begins_small(line: str) -> bool:
-    """Whether a line begins with a small letter, or in a script without spaces, where no word has to fit."""
+    """Whether a line begins with a small letter, or with one of a script that has no capitals."""
     content = line[_prefix_length(line) :]
-    return begins_small(content) or (content[:1].isalpha() and has_no_spaces([content]))
+    return begins_small(content) or (content[:1].isalpha() and not (content[0].isupper() or content[0].islower()))
 
 
 def _prefix_length(line: str) -> int:

@@ -169,10 +169,16 @@ def known_links(
     source: WordTokens, target: WordTokens, dictionary: Collection[tuple[str, str]]
 ) -> Iterator[tuple[int, int]]:
     """The indices of words that are equal, or in a dictionary in lower case, and occur once on each side."""
-    ours, theirs = ([word.lower() for word in side.spellings] for side in (source, target))
-    our_counts, their_counts = Counter(ours), Counter(theirs)
-    for index, word in enumerate(ours):
-        for other_index, other in enumerate(theirs):
-            known = (word == other and word[0].isalnum()) or (word, other) in dictionary
-            if known and our_counts[word] == their_counts[other] == 1:
+    theirs = _single_words(target)
+    for word, index in _single_words(source).items():
+        for other, other_index in theirs.items():
+            is_same = word == other and word[0].isalnum()
+            if is_same or (word, other) in dictionary:
                 yield index, other_index
+
+
+def _single_words(text: WordTokens) -> dict[str, int]:
+    """The words that occur once, in lower case, with their indices."""
+    words = [word.lower() for word in text.spellings]
+    counts = Counter(words)
+    return {word: index for index, word in enumerate(words) if counts[word] == 1}

@@ -67,9 +67,11 @@ def _word_starts(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int]:
         or index in separate
         or ids[position - 1] in separate
         or tokenizer.starts_word(vocabulary.tokens[index])
+        or _WITHOUT_SPACES.match(vocabulary.tokens[index])
     ]
 
 
+_WITHOUT_SPACES = regex.compile(f"[{WITHOUT_SPACES}]")  # each token of such a script is shown as a word
 _CHUNK = regex.compile(rf"[^\s\p{{Cc}}{METASPACE}]+")  # what `collapse_spaces` separates
 _LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}_]--[{WITHOUT_SPACES}]]"
 _WORD = regex.compile(
@@ -205,7 +207,8 @@ def sequence_labels(sequence: TokenSequence) -> list[str]:
 
 def token_label(tokenizer: Tokenizer, token: str) -> str:
     """The label of a single token, such as an alternative that is not in the translation."""
-    return _label(token, token == tokenizer.vocabulary.specials.eos or tokenizer.starts_word(token))
+    specials = tokenizer.vocabulary.specials
+    return _label(token, token in (specials.bos, specials.eos) or tokenizer.starts_word(token))
 
 
 def _label(token: str, starts_word: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.formats.xml_text import (
     XmlFragment,
     name_numbers,
@@ -12,7 +13,6 @@ from dragoman.documents.formats.xml_text import (
     restore_numbers,
     structural_elements,
 )
-from dragoman.documents.html_text import HtmlText
 from dragoman.documents.passage import Writing
 from dragoman.documents.segment import SegmentedDocument
 from dragoman.errors import UserError

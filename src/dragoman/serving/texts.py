@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from dragoman.documents.html_text import HtmlText
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.segment import SegmentedDocument, with_glossary
 from dragoman.documents.sentences import PlainText
 from dragoman.serving.fair_queue import Priority

@@ -126,7 +126,7 @@ SPANS = regex.compile(
     rf"(?P<tag>{_TAG})|(?P<link>{_LINK})|(?P<placeholder>{_PLACEHOLDER})|(?P<number>{_NUMBER})|(?P<emoji>{_EMOJI})",
     regex.VERSION1 | regex.VERBOSE,
 )
-_HINT = re.compile(
+SPAN_HINT = re.compile(
     r"[\d{$%@<\[&#_\\\u20e3\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff\U0002fffe]|://|:[\w+-]+:"
     r"|(?i:www\.|mailto:|\.[a-z])"
 )
@@ -143,7 +143,7 @@ def find_spans(text: str) -> Iterator[Span]:
     numbers in words (B2B, MP3, 42nd), the percent sign after a number, prices as variables ($5), and punctuation after
     a URL.
     """
-    if not _HINT.search(text):
+    if not SPAN_HINT.search(text):
         return
     for match in SPANS.finditer(text):
         (start, end), kind = match.span(), cast(SpanKind, match.lastgroup)

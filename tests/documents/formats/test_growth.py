@@ -11,7 +11,7 @@ from office_files import HEAD, W, docx
 from segment_translators import assemble, translate_upper
 
 from dragoman.documents.formats import open_document
-from dragoman.documents.html_text import HtmlText
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.sentences import PlainText, divide, split_sentences
 from dragoman.text.translation import Translation
 

@@ -15,8 +15,8 @@ from office_files import HEAD, W, docx, epub, odt, pptx, run
 from segment_translators import translate_shuffled, translate_upper
 
 from dragoman.documents.formats import open_document
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.formats.xml_text import XmlFragment, parse_fragment, structural_elements
-from dragoman.documents.html_text import HtmlText
 from dragoman.documents.passage import Writing
 from dragoman.documents.segment import Segment, SegmentedDocument
 from dragoman.markup.xml import encode_xml

@@ -10,8 +10,7 @@ from typing import Any
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.system.cache import cache_directory
-from dragoman.system.files import atomic_directory, read_json, sha256, write_json
-from dragoman.system.leftovers import remove_leftovers
+from dragoman.system.files import atomic_directory, read_json, remove_leftovers, sha256, write_json
 from dragoman.system.locks import wait_for_lock
 from dragoman.system.version import __version__
 from dragoman.text.registry import save_tokenizers
@@ -113,7 +112,8 @@ def _place(path: Path, compute_type: str) -> Path:
 
 def _cached_place(origin: dict[str, Any], compute_type: str) -> Path:
     """Where it is otherwise."""
-    return cache_directory() / "converted" / origin["bundle"][:16] / f"ctranslate2-{compute_type}"
+    name: str = origin["bundle"][:16]
+    return cache_directory() / "converted" / name / f"ctranslate2-{compute_type}"
 
 
 def _is_current(place: Path, origin: dict[str, Any]) -> bool:

@@ -118,9 +118,10 @@ class CTranslate2Engine:
 
     @cached_property
     def _torch(self) -> StepEngine:
-        """The engine for what CTranslate2 cannot do; torch is only loaded for it."""
+        """The engine for what CTranslate2 cannot do; torch is only loaded for it, and not in a forked process."""
         from dragoman.engines.torch_engine import open_engine as open_torch_engine
 
+        refuse_other_process(self._workers.process)
         return open_torch_engine(replace(self.request, path=None, compute_type="float32"))
 
     def translate(
@@ -282,6 +283,9 @@ class Workers:
         compute_type: Data type of weights and matrix products.
         count: How many workers.
 
+    Attributes:
+        process: Id of the process in which they were started.
+
     Raises:
         UserError: The converted bundle cannot be read.
     """
@@ -289,7 +293,7 @@ class Workers:
     def __init__(self, converted: Path, compute_type: ComputeType, count: int) -> None:
         import ctranslate2
 
-        self._process = os.getpid()
+        self.process = os.getpid()
         torch = sys.modules.get("torch")
         threads = torch.get_num_threads() if torch else 0
         requested = _INSTRUCTIONS not in os.environ and has_avx512()
@@ -318,7 +322,7 @@ class Workers:
         Raises:
             UserError: This process was forked from the one that opened it.
         """
-        refuse_other_process(self._process)
+        refuse_other_process(self.process)
         return self._translator
 
     def __del__(self) -> None:
@@ -326,5 +330,5 @@ class Workers:
 
         There, a reference to it is never released.
         """
-        if os.getpid() != self._process and hasattr(self, "_translator"):
+        if os.getpid() != self.process and hasattr(self, "_translator"):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._translator))

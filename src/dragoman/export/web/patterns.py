@@ -170,6 +170,7 @@ def write_tables() -> str:
         "TERM_MARKS": TERM_MARKS,
         "RESERVED": masking.RESERVED,
         "SIGNS": to_javascript(masking.SIGNS),
+        "SPAN_HINT": to_javascript(placeholders.SPAN_HINT),
         "SPANS": to_javascript(placeholders.SPANS),
         "SPAN_KINDS": list(masking.SLOTS),
         "PUNCTUATION": placeholders.PUNCTUATION,

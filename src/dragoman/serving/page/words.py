@@ -11,6 +11,7 @@ import torch
 from dragoman.documents.segment import Segment
 from dragoman.documents.translate import TextTranslator
 from dragoman.explanation.alignment import align, read_words
+from dragoman.explanation.page.data import page_data
 from dragoman.explanation.page.render import render_page
 from dragoman.text.match import EXACT_MATCH
 from dragoman.text.translation import Translation
@@ -140,7 +141,7 @@ class WordTranslator:
 
     def _explain(self, text: str) -> str:
         translator = self._translator
-        return render_page(self._bundle, translator.decoding, text, translator.explain(text))
+        return render_page([page_data(self._bundle, translator.decoding, text, translator.explain(text))])
 
 
 def _judged(translation: Translation, words: tuple[TargetWord, ...]) -> tuple[TargetWord, ...]:

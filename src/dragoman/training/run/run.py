@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +13,7 @@ import torch
 from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
-from dragoman.system.files import write_text
-from dragoman.system.leftovers import restore_replaced
+from dragoman.system.files import restore_replaced, write_text
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.system.run_paths import has_bundle, resume_command
 from dragoman.system.time_limit import LEAST_TRAINING, TimeLimit
@@ -247,7 +245,7 @@ class _Run:
                 start_directory(run.written, self.output, data.dataset)
                 record_start(self.output, data.start)
                 if data.cleaned:
-                    shutil.copyfile(data.cleaned.listing, self.output / LEFT_OUT_FILE)
+                    data.cleaned.write_listing(self.output / LEFT_OUT_FILE)
         return run._train_on(data, started)
 
     def _train_on(self, data: RunData, started: bool) -> bool:

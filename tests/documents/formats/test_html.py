@@ -11,7 +11,7 @@ from html_samples import StrictParser, broken, in_capitals, shuffled, translate,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.documents.html_text import HtmlText
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.segment import Segment
 from dragoman.documents.sentences import PlainText
 from dragoman.markup.elements import BLOCK, HTML, WORD

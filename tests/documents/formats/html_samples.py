@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 from hypothesis import strategies as st
 
-from dragoman.documents.html_text import HtmlText
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.segment import Segment
 from dragoman.text.link import Link
 from dragoman.text.translation import Translation
