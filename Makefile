@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test slow-test check bench bench-decoding bench-distillation bench-serving bench-training soak overload test-clients crash-test robustness fuzz mutation docs course browser node clean
+.PHONY: quickstart test slow-test check bench bench-decoding bench-distillation bench-serving bench-training soak overload test-clients crash-test robustness fuzz mutation docs site course browser node clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -97,8 +97,14 @@ test-clients: .venv/extras
 bench-training: .venv/extras .venv-peers/installed
 	$(BIN)/python benchmarks/training.py
 
+# Writes the generated pages. The picture of the README: python docs/generate_animation.py runs/quickstart
 docs: .venv/installed
 	$(BIN)/python docs/generate_recipes.py
+	$(BIN)/python docs/generate_reference.py
+
+# The pages as a website that needs no network: open build/site/index.html
+site: .venv/extras
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -c docs . build/site
 
 # Installs Chromium and a font for Devanagari on Debian; without them, the tests of pages are skipped.
 browser:
@@ -130,7 +136,7 @@ clean:
 
 # The packages that exports and engines need.
 .venv/extras: .venv/installed
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[huggingface,onnx,argos,neighbors]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[huggingface,onnx,argos,neighbors,tensorboard,site]'
 	@touch $@
 
 # Training in these programs needs only a part of their dependencies, and all of them cannot be installed together.

@@ -55,7 +55,7 @@ TABLES = """\
 ## Tables of corpora
 
 An entry of `data.train`, `data.validation` or `data.test` may be a table in braces instead of a string: [two
-files](own-data.md#formats), or one file with facts that the file does not contain. An entry of `data.train` may also be
+files](formats.md), or one file with facts that the file does not contain. An entry of `data.train` may also be
 a corpus with a [weight](adaptation.md#forget-less).
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -73,6 +74,8 @@ def commands() -> list[Block]:
             for command in without_redirection.replace("'|'", "\n").replace("'&&'", "\n").splitlines():
                 found.append(Block(page, number, command))
     for page in PAGES:
+        if page.name == "command-line.md":  # names commands in its text, without their arguments
+            continue
         text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
         for match in re.finditer(r"`(dragoman [a-z]+\s[^`]+)`", text):
             found.append(Block(page, 0, match[1].replace("\n", " ")))
@@ -123,7 +126,7 @@ def test_commands_parse(command: Block) -> None:
     elif name == "make":
         assert re.search(rf"^{arguments[0]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     elif name == "pip":
-        assert arguments == ["install", "-c", "constraints.txt", "."]
+        assert arguments == ["install", "-c", "constraints.txt", ".[serving]"]
     else:
         assert name in OTHER_COMMANDS
     for word in arguments:
@@ -134,6 +137,8 @@ def test_commands_parse(command: Block) -> None:
 def test_settings_in_the_text_exist() -> None:
     sections = "|".join(Recipe.model_fields)
     for page in PAGES:
+        if page.name == "python.md":  # there, `model.eval` is not a setting
+            continue
         text = page.read_text(encoding="utf-8")
         for match in re.finditer(rf"`(?:--set )?((?:{sections})\.(?!safetensors)[\w.]+)[^`]*`", text):
             assert field_at(tuple(match[1].split("."))), f"{page.name}: {match[1]}"
@@ -172,6 +177,51 @@ def test_link_targets_exist(page: Path) -> None:
             assert not anchor or anchor in headings(target), link
 
 
+def test_generated_reference_is_up_to_date() -> None:
+    written = runpy.run_path(str(ROOT / "docs" / "generate_reference.py"))
+    for name, render in (("command-line.md", "command_line"), ("python.md", "python_page")):
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == written[render](), "run make docs"
+
+
+def test_what_the_pages_import_is_on_the_python_page() -> None:
+    """How it works and the notes on kernels show the inside of the package."""
+    documented = runpy.run_path(str(ROOT / "docs" / "generate_reference.py"))["documented_names"]()
+    inside = {"how-it-works.md", "performance.md"}
+    code = "\n".join(block.text for block in blocks("python") if block.page.name not in inside)
+    used = set(re.findall(r"dragoman\.([A-Z]\w+|load)\b", code))
+    for names in re.findall(r"^from dragoman[\w.]* import (.+)$", code, re.MULTILINE):
+        used |= set(re.findall(r"\w+", names))
+    assert used <= documented
+
+
+GLOSSARY = {
+    *("encoder", "decoder", "embedding", "position encoding", "attention", "head", "mask", "residual connection"),
+    *("layer norm", "logits", "softmax", "token", "vocabulary", "batch, step", "epoch", "loss, nats", "beam search"),
+    *("recipe", "run", "bundle", "engine", "checkpoint", "BLEU", "chrF"),
+}
+
+
+def test_the_glossary_explains_each_word_once() -> None:
+    page = (ROOT / "docs" / "words.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)
+    words = [word for word, _ in rows if word not in ("word", "---")]
+    assert set(words) >= GLOSSARY
+    single = [each.strip() for word in words for each in word.split(",")]
+    assert len(single) == len(set(single))
+
+
+WORDS = 50_000
+GENERATED = {"recipes.md", "command-line.md", "python.md"}
+
+
+def test_the_documentation_is_short() -> None:
+    """Settings in serving.md and own-data.md count, too; they are a small part."""
+    pages = [page for page in [*PAGES, ROOT / "CHANGELOG.md"] if page.name not in GENERATED]
+    counts = {page.relative_to(ROOT).as_posix(): len(page.read_text(encoding="utf-8").split()) for page in pages}
+    assert counts["README.md"] <= 900
+    assert sum(counts.values()) <= WORDS, counts
+
+
 INVALID_FILES: dict[str, dict[str, bytes]] = {
     "files of different length": {"train.de": b"a\nb\n", "train.en": b"a\nb\nc\n"},
     "not UTF-8": {"train.de": "gut\nschön\n".encode("latin-1"), "train.en": b"a\nb\n"},
@@ -195,8 +245,8 @@ INVALID_FILES: dict[str, dict[str, bytes]] = {
 
 
 def documented_errors() -> dict[str, str]:
-    """The table of errors in own-data.md: each problem with its message."""
-    section = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8").partition("## Error messages")[2]
+    """The table of errors in formats.md: each problem with its message."""
+    section = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8").partition("## Error messages")[2]
     return dict(re.findall(r"^\| ([^|`]+) \| `(.+?)` \|", section, re.MULTILINE))
 
 
@@ -228,7 +278,7 @@ def test_errors_in_recipes_are_documented() -> None:
 
 @needs_bash
 def test_convert_commands_run(tmp_path: Path) -> None:
-    """The examples of own-data.md, with files that fit them."""
+    """The examples of formats.md, with files that fit them."""
     (tmp_path / "my").mkdir()
     sentences = captions("train")[:300]
     write_corpus((Pair(*texts) for texts in sentences), f"{tmp_path}/my/memory.tmx", ("de", "en"))
@@ -237,8 +287,8 @@ def test_convert_commands_run(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "my" / "de-en.txt.zip", "w") as archive:
         for language, texts in zip(("de", "en"), zip(*sentences, strict=True), strict=True):
             archive.writestr(f"Corpus.de-en.{language}", "\n".join(texts))
-    section = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8").partition("## Formats")[2]
-    script = section.partition("```sh\n")[2].partition("```")[0]
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    script = page.partition("```sh\n")[2].partition("```")[0]
     assert run(tmp_path, "bash", "-euo", "pipefail", "-c", script).count(": 300 pairs") == 3
 
 

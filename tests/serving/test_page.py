@@ -324,6 +324,9 @@ def test_the_inspector_explains_a_sentence(page: Any) -> None:
     with page.expect_popup() as popup:
         page.locator("#inspect button").click()
     popup.value.locator("#output .chip").first.wait_for()
+    blocked = "image => new Promise(done => { const test = new Image(); test.onload = () => done(false);"
+    blocked += " test.onerror = () => done(true); test.src = image.getAttribute('href'); })"
+    assert not popup.value.locator("#heat-map image").evaluate(blocked), "the page's policy blocks the map"
     assert popup.value.locator("h1").inner_text() == "Ein kleiner Junge spielt im Park."
     assert popup.value.evaluate("origin") == "null"
     popup.value.close()

@@ -127,6 +127,9 @@ def train(
             show_choices=False,
         ),
     ] = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Also write the metrics for TensorBoard to the run directory.")
+    ] = False,
     data_dir: DataDirectory = None,
 ) -> None:
     """Train a translator.
@@ -142,9 +145,12 @@ def train(
     from dragoman.system.time_limit import TimeLimit
     from dragoman.training.loop.distributed import has_several_processes
     from dragoman.training.run.run import Resume, train
+    from dragoman.training.run.tensorboard import require_tensorboard
     from dragoman.training.stages.recipes import has_stages
 
     keep_freed_memory()
+    if tensorboard:
+        require_tensorboard()
     limit = None if minutes is None else TimeLimit.start(minutes)
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
     files = TrainingTexts(
@@ -157,7 +163,13 @@ def train(
     resumed: Resume = "auto" if resume == "auto" else resume is not None
     speed = planned.expect(loaded).tokens_per_second if planned else None
     if not train(
-        loaded, run, resume=resumed, data_directory=data_dir, planned_speed=speed, limit=limit if planned else None
+        loaded,
+        run,
+        resume=resumed,
+        data_directory=data_dir,
+        planned_speed=speed,
+        limit=limit if planned else None,
+        tensorboard=tensorboard,
     ):
         raise typer.Exit(130)
 

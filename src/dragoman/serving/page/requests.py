@@ -26,8 +26,10 @@ from dragoman.text.glossary import Glossary
 from dragoman.text.term_matcher import TermMatcher, missing_terms
 from dragoman.text.translation import Translation
 
-INSPECTOR_POLICY = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-"""The inspector's page contains its scripts and styles; the sandbox keeps it away from the page of the server."""
+INSPECTOR_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+)
+"""The inspector's page contains its scripts, styles and pictures; the sandbox keeps it away from the server's page."""
 
 
 class _PageRequest:

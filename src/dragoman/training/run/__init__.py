@@ -5,7 +5,7 @@
   restoring damaged files from their copies in checkpoints
 - `run_data`: what is trained on and tested with; bundles and texts that the run depends on
 - `checkpoint`: saving, loading, choosing and deleting checkpoints, and the mean of several
-- `log`: the progress line, messages and metrics.jsonl
+- `log`: the progress line, messages and metrics.jsonl; `tensorboard`: its numbers for TensorBoard
 - `finish`: final scores, before and after training from a bundle, and the new bundle
 - `describe`: what `dragoman info` shows of a run; `open_checkpoint`: the translator of a checkpoint
 """

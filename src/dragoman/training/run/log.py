@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from dragoman.doctor.findings.finding import Finding
 from dragoman.errors import UserError
@@ -23,6 +23,16 @@ Metrics = Sequence[dict[str, Any]]
 """Lines of metrics.jsonl."""
 MAX_METRICS_BYTES = 1_000_000_000
 """Maximum size of metrics.jsonl, which grows by about 300 bytes for each logged step."""
+
+
+class MetricsCopy(Protocol):
+    """Another place for the lines of metrics.jsonl."""
+
+    def write(self, line: Mapping[str, Any], /) -> None:
+        """Copy a line."""
+
+    def close(self) -> None:
+        """Close the place."""
 
 
 class MetricsFile:
@@ -49,6 +59,13 @@ class MetricsFile:
             file.write(self.content)
         self._path = path
         self._file = path.open("a", encoding="utf-8")
+        self._copies: list[MetricsCopy] = []
+
+    def copy_to(self, copy: MetricsCopy) -> None:
+        """Write all lines, those so far included, to another place too."""
+        for _, line in _parse_lines(bytes(self.content), self._path):
+            copy.write(line)
+        self._copies.append(copy)
 
     def write(self, kind: RecordKind, values: Mapping[str, Any]) -> None:
         """Append one line.
@@ -57,13 +74,16 @@ class MetricsFile:
             UserError: The line cannot be written, because the disk is full or the run directory was deleted.
         """
         self.require_directory()
-        text = json.dumps({"kind": kind, **values}, ensure_ascii=False) + "\n"
+        line = {"kind": kind, **values}
+        text = json.dumps(line, ensure_ascii=False) + "\n"
         try:
             self._file.write(text)
             self._file.flush()
         except OSError as error:
             raise UserError(f"{self._path}: cannot write the file: {error.strerror or error}") from error
         self.content += text.encode()
+        for copy in self._copies:
+            copy.write(line)
 
     def require_directory(self) -> None:
         """Check that the file that was opened is still in the run directory.
@@ -80,8 +100,10 @@ class MetricsFile:
         raise UserError(f"{self._path}: was deleted or replaced while the run was writing it")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file and its copies."""
         self._file.close()
+        for copy in self._copies:
+            copy.close()
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

@@ -54,6 +54,8 @@ from dragoman.training.run.directory import (
 from dragoman.training.run.finish import score_and_save
 from dragoman.training.run.log import METRICS_FILE, MetricsFile, RunLog, read_metrics
 from dragoman.training.run.run_data import RunData, read_run_data, record_start
+from dragoman.training.run.tensorboard import DIRECTORY as TENSORBOARD
+from dragoman.training.run.tensorboard import TensorBoardCopy
 from dragoman.training.stages.recipes import has_stages
 from dragoman.training.stages.stages import LastStage, Stages
 
@@ -72,6 +74,7 @@ def train(
     data_directory: Path | None = None,
     planned_speed: float | None = None,
     limit: TimeLimit | None = None,
+    tensorboard: bool = False,
 ) -> bool:
     """Train a translator in a run directory.
 
@@ -82,6 +85,7 @@ def train(
         data_directory: Mirror of the dataset catalog to read before downloading.
         planned_speed: Target tokens per second that the plan of the recipe assumed; a run that is much slower says so.
         limit: When everything should be finished: training gets the rest of the time.
+        tensorboard: Also write the metrics for TensorBoard; a run that has them continues them.
 
     Returns:
         Whether the run is finished: False if it was interrupted and can be resumed.
@@ -92,7 +96,8 @@ def train(
     with join_ranks() as ranks, ProgressLine(recipe.name, quiet=not ranks.first) as line:
         finished_before = RunResults(output).are_complete
         try:
-            return _Run(recipe, output, data_directory, ranks, line, output, planned_speed, limit).train(resume)
+            run = _Run(recipe, output, data_directory, ranks, line, output, planned_speed, limit, tensorboard)
+            return run.train(resume)
         except (KeyboardInterrupt, SystemExit):  # a second signal, or one between stages or before the first step
             if not finished_before and RunResults(output).are_complete:
                 return True  # too late to stop anything
@@ -114,6 +119,7 @@ class _Run:
         main_run: The run that this one is a stage of; otherwise this one.
         planned_speed: See `train`; it applies to the last stage.
         limit: See `train`.
+        tensorboard: See `train`.
         last: The last stage, once the others are finished.
     """
 
@@ -125,6 +131,7 @@ class _Run:
     main_run: Path
     planned_speed: float | None = None
     limit: TimeLimit | None = None
+    tensorboard: bool = False
     last: LastStage | None = None
 
     @property
@@ -305,6 +312,8 @@ class _Run:
         copied = read_copy(run, METRICS_FILE, state.progress.step) if ranks.first else None
         path = run / METRICS_FILE if ranks.first else Path(os.devnull)
         metrics = MetricsFile(path, state.progress.step, copied[1] if copied else b"")
+        if ranks.first and (self.tensorboard or (run / TENSORBOARD).exists()):
+            metrics.copy_to(TensorBoardCopy(run, state.progress.seconds))
         log, copies = RunLog(self.line, metrics), read_files_to_copy(run)
         trainer = Trainer(
             recipe, run, data.dataset, state, log, ranks, self.planned_speed, copies, resumed=step is not None
