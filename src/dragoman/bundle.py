@@ -280,7 +280,7 @@ class Bundle:
         codes = list(dict.fromkeys(code for direction in self.directions for code in direction))
         facts = self.facts or {"": {"scores": self.scores}}
         reports = [
-            (f"{direction}, {name}" if direction else name, each)
+            (f"{direction}, {name}" if direction and not name.startswith(direction) else name, each)
             for direction, tables in facts.items()
             for name, each in tables.get("scores", {}).items()
             if isinstance(each, dict) and "chrf" in each

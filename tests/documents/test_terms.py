@@ -14,7 +14,7 @@ import pytest
 
 import dragoman
 from dragoman.documents import terms as terms_module
-from dragoman.documents.segment import Segment, TranslatedSegment, with_glossary
+from dragoman.documents.segment import Segment, with_glossary
 from dragoman.documents.terms import MOST_SEARCHES, Spot, TermDraft, TermSearch
 from dragoman.documents.translate import TextTranslator
 from dragoman.text.glossary import Glossary, Term
@@ -135,7 +135,7 @@ def test_no_term_is_unused_because_of_others_or_of_their_order(
     terms = [Term("Hund", "water spaniel"), Term("Frau", "tall lady"), Term("Mann", "old sailor"), Term("Ein", "Some")]
     lines = [*sentences[:12], "Ein Hund, eine Frau und ein Mann. Ein Mann"]
 
-    def translate(given: list[Term]) -> list[TranslatedSegment]:
+    def translate(given: list[Term]) -> list[Translation]:
         return texts.translate_segments(with_glossary(map(Segment, lines), Glossary(given)))
 
     together = translate(terms)

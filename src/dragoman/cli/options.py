@@ -83,10 +83,10 @@ def open_translator(
     """The translator of a bundle, with the settings that --set changes and the engine that the options choose.
 
     Args:
-        bundle: The bundle, or its run directory.
-        overrides: Changes to settings of the search.
-        options: What the command line says.
-        ensemble: More bundles.
+        bundle: A bundle, a run directory, or a checkpoint of a run.
+        overrides: What --set says.
+        options: What other options say.
+        ensemble: More bundles, whose predictions are averaged.
         sample: Returns text whose language is recognized if a model with several is not told the source.
         files: Line-aligned files, whose names may say the languages.
 
@@ -100,8 +100,15 @@ def open_translator(
     from dragoman.system.memory import exempt_from_collection
     from dragoman.translator import Translator
 
-    directory = find_bundle(bundle)
-    loaded = _in_direction(Bundle.load(directory), options.languages, sample, files)
+    directory: Path | None = None  # of a checkpoint, no engine reads the files
+    if bundle.parent.name == "checkpoints":
+        from dragoman.training.run.open_checkpoint import open_checkpoint
+
+        opened = open_checkpoint(bundle)
+    else:
+        directory = find_bundle(bundle)
+        opened = Bundle.load(directory)
+    loaded = _in_direction(opened, options.languages, sample, files)
     languages = loaded.stated if any(loaded.stated) else options.languages
     request = EngineRequest(
         bundle=loaded,

@@ -14,7 +14,7 @@ from dragoman.bundle import require_direction
 from dragoman.doctor.input import MUCH_LONGER, OTHER_LANGUAGE, SourceLanguage, TrainingText
 from dragoman.doctor.output.text_checks import EMPTY, check_sentence
 from dragoman.documents.copied_spans import attach_accelerator, check_spans, misplaced_tags, restore_spans
-from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment, with_glossary
+from dragoman.documents.segment import Content, Segment, SegmentedDocument, with_glossary
 from dragoman.documents.sentences import (
     PlainText,
     WholeLines,
@@ -29,6 +29,7 @@ from dragoman.documents.sentences import (
 )
 from dragoman.errors import UserError
 from dragoman.evaluation.confidence import Confidence
+from dragoman.explanation.alignment import align
 from dragoman.system.resumable import grouped
 from dragoman.text.link import Link
 from dragoman.text.match import EXACT_MATCH
@@ -116,22 +117,16 @@ class TextTranslator:
         """Translate a document."""
         return document.assemble(self.translate_segments(document.segments))
 
-    def translate_segments(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+    def translate_segments(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translation of each segment, in order. Equal segments are translated once."""
         return self._with_links(segments, self._translate_divided(segments))
 
-    def _with_links(self, segments: Sequence[Segment], divided: Sequence[_DividedText]) -> list[TranslatedSegment]:
+    def _with_links(self, segments: Sequence[Segment], divided: Sequence[_DividedText]) -> list[Translation]:
         links = self._align([each for each, segment in zip(divided, segments, strict=True) if segment.aligned])
         return [
-            TranslatedSegment(
-                text=each.joined.text,
-                links=with_invisible(segment.text, each.join_links(links)) if segment.aligned else (),
-                problems=tuple(each.joined.problems),
-                confidence=each.joined.confidence,
-                alternatives=tuple(other.text for other in each.joined.alternatives),
-                terms=tuple(each.joined.terms),
-                match=each.joined.match,
-            )
+            replace(each.joined, links=with_invisible(segment.text, each.join_links(links)))
+            if segment.aligned
+            else each.joined
             for each, segment in zip(divided, segments, strict=True)
         ]
 
@@ -262,11 +257,7 @@ class TextTranslator:
         return self.translator.text_search.translate([part.text for part in parts])
 
     def _find_links(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[Link, ...]]:
-        if not sources:
-            return []
-        from dragoman.explanation.alignment import align
-
-        return align(self.translator.bundle_on_device, sources, targets)
+        return align(self.translator.bundle, self.translator.engine, sources, targets) if sources else []
 
     def judge(self, segment: Segment, translation: Translation) -> Translation:
         """The translation of a segment with its confidence, its terms and all its problems."""
@@ -300,7 +291,7 @@ class TextTranslator:
         return len(mask.text) <= self._longest and not self.translator.is_too_long(text)
 
 
-def translate_mixed(work: Sequence[tuple[TextTranslator, Sequence[Segment]]]) -> list[list[TranslatedSegment]]:
+def translate_mixed(work: Sequence[tuple[TextTranslator, Sequence[Segment]]]) -> list[list[Translation]]:
     """The translations of segments in several directions of a model, which are in the same batches of its engine.
 
     Args:
@@ -308,10 +299,9 @@ def translate_mixed(work: Sequence[tuple[TextTranslator, Sequence[Segment]]]) ->
     """
     given = [texts._divide_segments(segments) for texts, segments in work]
     plain = [place for place, each in enumerate(given) if not any(part.glossary for part in each.distinct)]
-    together = [
-        (work[place][0].translator.text_search, [part.text for part in given[place].distinct]) for place in plain
-    ]
-    searched = dict(zip(plain, translate_together(together), strict=True)) if plain else {}
+    searches = [work[place][0].translator.text_search for place in plain]
+    sentences = [[part.text for part in given[place].distinct] for place in plain]
+    searched = dict(zip(plain, translate_together(searches, sentences), strict=True)) if plain else {}
     translated = []
     for place, (texts, segments) in enumerate(work):
         parts = given[place].distinct

@@ -159,6 +159,7 @@ FILE_KINDS = (
         "export its localizations in Xcode, which gives .xliff files",
         "export its localizations in Xcode, which gives .xliff files",
         (".stringsdict", ".xcstrings"),
+        r'\{\s*"sourceLanguage"\s*:',
     ),
     FileKind(
         "a file of XML, with tags between the texts",
@@ -178,6 +179,8 @@ FILE_KINDS = (
         _CONVERT.format("prop2po --personality=strings -t en.strings de.strings de.po"),
         _THERE_AND_BACK.format("prop2po --personality=strings", "po2prop"),
         (".strings",),
+        r"(?:(?:(?:/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+)\s*+)*+"
+        r'"(?:[^"\\\n]|\\.)*+"\s*=\s*"(?:[^"\\]|\\.)*+"\s*;\s*+){2}',
     ),
     FileKind(
         "a file of YAML, with a key before each text",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
+from dragoman.documents.segment import Segment, TranslateSegments
 from dragoman.documents.translate import TextTranslator, translate_mixed
+from dragoman.text.translation import Translation
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class DirectionTranslator:
 
     texts: TextTranslator
 
-    def __call__(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+    def __call__(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translations of segments."""
         return self.texts.translate_segments(segments)
 
@@ -25,7 +26,7 @@ def mixing_key(translate: TranslateSegments) -> Hashable:
     return id(translate.texts.translator.engine) if isinstance(translate, DirectionTranslator) else translate
 
 
-def translate_jobs(jobs: Sequence[tuple[TranslateSegments, Segment]]) -> list[TranslatedSegment]:
+def translate_jobs(jobs: Sequence[tuple[TranslateSegments, Segment]]) -> list[Translation]:
     """The translation of each segment by its function; all have the same `mixing_key`."""
     places: dict[TranslateSegments, list[int]] = {}
     for place, (translate, _) in enumerate(jobs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -14,6 +14,22 @@ SEEDS = 2**63
 """Number of seeds."""
 
 Seed = Annotated[int, Field(ge=0, lt=SEEDS)]
+
+
+class Rule(NamedTuple):
+    """A condition on several keys.
+
+    Attributes:
+        breaks: Whether settings break the rule; values that are missing or invalid raise AttributeError.
+        problem: What is wrong then, with values such as ``{0.heads}``.
+    """
+
+    breaks: Callable[[Any], object]
+    problem: str
+
+    def __call__(self, settings: Any) -> str | None:
+        """The problem of settings that break the rule."""
+        return self.problem.format(settings) if self.breaks(settings) else None
 
 
 class Settings(BaseModel):

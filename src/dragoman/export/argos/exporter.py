@@ -142,10 +142,12 @@ class ArgosModel:
             )
             source, target = tokenizers
             self._languages = list(bundle.source.language_ids)
-            recipe = bundle.recipe.model_copy(update={"decoding": DECODING})
+            added = int(DECODING.max_length_ratio) * len(self._languages)  # sources are shorter by these tokens
+            decoding = DECODING.model_copy(update={"max_length_offset": DECODING.max_length_offset + added})
+            recipe = bundle.recipe.model_copy(update={"decoding": decoding})
             unpacked = replace(bundle, recipe=recipe, source=source, target=target)
             self._model = ctranslate2.load(unpacked, root / "model", compute_type)
-        self.decoding = self._model.decoding
+        self.decoding = DECODING
 
     def outputs(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Outputs]:
         """Log-probabilities of the target tokens and eos; the package puts the token of a language in front."""

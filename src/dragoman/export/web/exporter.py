@@ -17,6 +17,7 @@ from dragoman.errors import UserError
 from dragoman.export.onnx import exporter as onnx
 from dragoman.export.onnx.exporter import OnnxModel
 from dragoman.export.protocol import ExportedModel, list_other_settings, select_settings, write_readme
+from dragoman.export.web.patterns import write_tables
 from dragoman.languages.codes import language_name
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import sha256
@@ -67,8 +68,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     for name, content in compressed.items():
         (directory / f"{name}.gz").write_bytes(gzip.compress(content, mtime=0))
     (directory / SCRIPT).write_bytes(runtime[SCRIPT])
-    for path in [*PAGE.glob("*.js"), *SHARED_FILES]:
-        (directory / path.name).write_bytes(path.read_bytes())
+    write_modules(directory)
     save_tokenizers(directory, without_language(bundle.source), without_language(bundle.target))
     views = each_direction(bundle)
     codes = f"{data.source_language} → {data.target_language}" if len(views) == 1 else ", ".join(languages_of(bundle))
@@ -84,6 +84,13 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     settings = list_other_settings(bundle.recipe.decoding, DECODING_SETTINGS)
     values = {"name": bundle.recipe.name, "settings": settings, "policy": POLICY, "runtime": VERSION}
     write_readme(directory, README, values)
+
+
+def write_modules(directory: Path) -> None:
+    """Write the page's modules, those that it shares with the server, and the tables of Python that they use."""
+    for path in [*PAGE.glob("*.js"), *SHARED_FILES]:
+        (directory / path.name).write_bytes(path.read_bytes())
+    (directory / "tables.js").write_text(write_tables(), encoding="utf-8")
 
 
 def load(bundle: Bundle, directory: Path, compute_type: str) -> ExportedModel:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from many_bundles import CODES, DIRECTIONS, make_many, texts
 
 import dragoman
 from dragoman.bundle import Bundle, choose_direction, each_direction, recognize_sources
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.text.multilingual import language_tokens, name_direction
-from many_languages import CODES, DIRECTIONS, make_many, texts
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -197,14 +197,14 @@ def test_output_in_another_language_is_counted(many: Path) -> None:
 # ---- Commands
 
 
-def test_commands_recognize_the_source(many: Path, command: Command, tmp_path: Path) -> None:
+def test_commands_recognize_the_source(many: Path, command: Command, process: Command, tmp_path: Path) -> None:
     own = texts("test", 4)
     expected = [command("translate", many, own["szl"][0], "--source-language", "szl", "--target-language", "en").out]
     for extra in ([own["szl"][0]], ["--input", tmp_path / "text.txt"]):
         (tmp_path / "text.txt").write_text(f"{own['szl'][0]}\n", "utf-8")
         outcome = command("translate", many, *extra, "--target-language", "en")
         assert (outcome.code, outcome.out) == (0, expected[0])
-    piped = command("translate", many, "--target-language", "en", stdin=f"{own['szl'][0]}\n".encode())
+    piped = process("translate", many, "--target-language", "en", stdin=f"{own['szl'][0]}\n".encode())
     assert (piped.code, piped.out) == (0, expected[0])
     document = tmp_path / "text.html"
     document.write_text(f"<p>{own['szl'][0]}</p>", "utf-8")

@@ -10,6 +10,7 @@ from functools import cache
 from itertools import permutations
 from typing import Any
 
+import torch
 from random_bundles import DOCUMENT, random_model
 
 from conftest import fixed_captions
@@ -58,10 +59,15 @@ def make_many(directions: list[Languages] = DIRECTIONS, **options: Any) -> Bundl
             for source, target in dict.fromkeys(tuple(sorted(each)) for each in directions)
         ],
     }
+    options["model__output_bias"] = True
     changes = [f"{name.replace('__', '.')}={str(value).lower()}" for name, value in options.items()]
     recipe = build_recipe(DOCUMENT | {"name": "many", "data": data}, changes)
     source, target = tokenizers(recipe.text)
     model = random_model(recipe, source, target)
+    with torch.no_grad():
+        model.source_embedding.weight[source.all_language_ids] *= 5  # so that the language makes a difference
+        byte_tokens = [index for token, index in target.vocabulary.ids.items() if token.startswith("<0x")]
+        model.output.bias[byte_tokens] -= 50  # libraries decode invalid UTF-8 differently
     sides = source.with_direction(first, "source"), target.with_direction(first, "target")
     return replace(
         Bundle(recipe, model, *sides),

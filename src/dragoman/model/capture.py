@@ -1,4 +1,4 @@
-"""Recording the attention of a model while it runs."""
+"""Recording the attention and the hidden states of a model while it runs."""
 
 from __future__ import annotations
 
@@ -66,6 +66,22 @@ def capture(model: Transformer) -> Iterator[Recording]:
         for kind, layer, module in _attention_modules(model):
             stack.callback(_start(module, partial(recording.add, kind, layer)))
         yield recording
+
+
+@contextmanager
+def capture_hidden(model: Transformer) -> Iterator[list[Tensor]]:
+    """Record the output of each decoder layer, (batch, target, d_model), until the block ends.
+
+    >>> with capture_hidden(model) as layers:
+    ...     logits = model(source, target)
+    >>> layers[0]  # of the first layer
+    """
+    layers = model.theirs.decoder.layers if isinstance(model, TorchTransformer) else model.decoder_layers
+    found: list[Tensor] = []
+    with ExitStack() as stack:
+        for layer in layers:
+            stack.callback(layer.register_forward_hook(lambda _, inputs, output: found.append(output)).remove)
+        yield found
 
 
 def private_copy(model: Transformer) -> Transformer:
