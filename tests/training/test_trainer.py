@@ -32,7 +32,6 @@ from dragoman.training.run.log import read_metrics
 if TYPE_CHECKING:
     from conftest import TrainerMaker
     from dragoman.dataset.batch import Batch
-    from dragoman.evaluation.evaluate import Report
     from dragoman.model.transformer import Transformer
 
 ONE_STEP = ("training.steps=1", "training.validations=1", "model.dropout=0")
@@ -337,7 +336,7 @@ def test_the_time_of_an_interrupted_validation_does_not_count(
 ) -> None:
     trainer = make_trainer("training.steps=4", "training.validations=2")
 
-    def interrupted(model: Transformer) -> tuple[Report, list[str]]:
+    def interrupted(model: Transformer) -> list[DirectionReport]:
         raise StopRequested
 
     with monkeypatch.context() as patch:
