@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from forked_ranks import train_in_forks
 from three_languages import PAIRS, documents, relative, write_texts
 
 from conftest import TINY
@@ -20,7 +21,7 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.split import HeldOutText
 from dragoman.dataset.tokenizer_training import balance, copies_of
 from dragoman.errors import UserError
-from dragoman.recipe import build_recipe
+from dragoman.recipe import build_recipe, save_recipe
 from dragoman.settings import Recipe
 from dragoman.system.files import sha256
 from dragoman.text.multilingual import in_direction, name_direction
@@ -272,3 +273,16 @@ def test_a_part_of_the_dataset_is_in_its_direction(everything: Dataset) -> None:
     assert {pair.direction for pair in part.validation} == {languages}
     assert part.source.encode(["Hund"])[0][0] == part.source.vocabulary.ids["<2en>"]
     assert replace(part, validation=[]).train.directions is None
+
+
+@pytest.mark.slow
+def test_two_processes_train_as_one(make: Callable[..., Recipe], tmp_path: Path) -> None:
+    recipe = make("data.temperature=3", "text.bpe_dropout=0.2", "training.length_groups=4", "model.dropout=0")
+    save_recipe(recipe, tmp_path / "recipe.toml")
+    assert train(recipe, tmp_path / "alone")
+    train_in_forks(2, tmp_path / "recipe.toml", tmp_path / "both").run_to_the_end()
+    losses = []
+    for name in ("alone", "both"):
+        lines = read_metrics(tmp_path / name / "metrics.jsonl")
+        losses.append([line["loss"] for line in lines if line["kind"] in ("train", "validation")])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)

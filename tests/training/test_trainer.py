@@ -23,7 +23,7 @@ from dragoman.training.loop import speed_watch
 from dragoman.training.loop.distributed import Ranks
 from dragoman.training.loop.progress import Budget, Progress
 from dragoman.training.loop.stop import StopRequested
-from dragoman.training.loop.trainer import Trainer
+from dragoman.training.loop.trainer import DirectionReport, Trainer
 from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.verdict import judge_run
 from dragoman.training.run.checkpoint import average_weights, checkpoint_steps
@@ -32,7 +32,6 @@ from dragoman.training.run.log import read_metrics
 if TYPE_CHECKING:
     from conftest import TrainerMaker
     from dragoman.dataset.batch import Batch
-    from dragoman.evaluation.evaluate import Report
     from dragoman.model.transformer import Transformer
 
 ONE_STEP = ("training.steps=1", "training.validations=1", "model.dropout=0")
@@ -302,7 +301,7 @@ def test_validations_take_at_most_their_share_of_a_budget_in_minutes(
     monkeypatch.setattr("dragoman.training.loop.trainer.time", SimpleNamespace(monotonic=lambda: clock[0]))
     evaluate, take_step = trainer.validator.evaluate, trainer.take_step
 
-    def slow_evaluate(model: Transformer) -> tuple[Report, list[str]]:
+    def slow_evaluate(model: Transformer) -> list[DirectionReport]:
         clock[0] += 5.0
         return evaluate(model)
 
@@ -337,7 +336,7 @@ def test_the_time_of_an_interrupted_validation_does_not_count(
 ) -> None:
     trainer = make_trainer("training.steps=4", "training.validations=2")
 
-    def interrupted(model: Transformer) -> tuple[Report, list[str]]:
+    def interrupted(model: Transformer) -> list[DirectionReport]:
         raise StopRequested
 
     with monkeypatch.context() as patch:
@@ -506,18 +505,18 @@ def test_the_moving_average_is_what_is_validated(make_trainer: TrainerMaker) -> 
     trainer = make_trainer("training.steps=3", "training.validations=1", "training.ema_decay=0.5")
     trainer.train()
     assert trainer.state.moving_average is not None
-    report, _ = trainer.validator.evaluate(trainer.state.moving_average)
-    assert lines(trainer, "validation")[0]["loss"] == round(report.loss, 5)
-    report, _ = trainer.validator.evaluate(trainer.state.model)
-    assert lines(trainer, "validation")[0]["loss"] != round(report.loss, 5)
+    (validated,) = trainer.validator.evaluate(trainer.state.moving_average)
+    assert lines(trainer, "validation")[0]["loss"] == round(validated.report.loss, 5)
+    (validated,) = trainer.validator.evaluate(trainer.state.model)
+    assert lines(trainer, "validation")[0]["loss"] != round(validated.report.loss, 5)
 
 
 def test_the_moving_average_of_a_short_run_has_learned(make_trainer: TrainerMaker) -> None:
     trainer = make_trainer("training.steps=40", "training.validations=2", "training.ema_decay=0.9999")
     trainer.train()
     losses = [line["loss"] for line in lines(trainer, "validation")]
-    report, _ = trainer.validator.evaluate(trainer.state.model)
-    assert losses[0] - losses[1] > (losses[0] - report.loss) / 2
+    (validated,) = trainer.validator.evaluate(trainer.state.model)
+    assert losses[0] - losses[1] > (losses[0] - validated.report.loss) / 2
 
 
 @pytest.mark.parametrize(("value", "last", "kept"), [(math.nan, 15, [10]), (math.inf, 15, [10]), (math.nan, 5, [])])

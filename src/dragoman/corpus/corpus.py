@@ -9,8 +9,7 @@ import os
 import re
 import shlex
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -93,7 +92,7 @@ def find_corpora(
 
 def read_corpus(
     reference: CorpusReference, *, source_language: str, target_language: str, data_directory: Path | None = None
-) -> Generator[Pair]:
+) -> Iterator[Pair]:
     """The pairs of a corpus, read lazily; sides may be blank (`Pair.complete`).
 
     Args:
@@ -259,12 +258,10 @@ def has_pairs(reference: CorpusReference, languages: Languages, data_directory: 
     """Whether a corpus has a pair in two languages; a memory is read as far as the first one."""
     (source, target) = languages
     try:
-        with (
-            warnings.catch_warnings(action="ignore", category=UserWarning),
-            closing(
-                read_corpus(reference, source_language=source, target_language=target, data_directory=data_directory)
-            ) as pairs,
-        ):
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            pairs = read_corpus(
+                reference, source_language=source, target_language=target, data_directory=data_directory
+            )
             return any(pair.complete for pair in pairs)
     except UndeclaredError:
         raise

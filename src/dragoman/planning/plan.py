@@ -83,6 +83,7 @@ class Texts:
         clean: Leave out training pairs with problems.
         directions: All directions, if there are several; `languages` are those of the first.
         mono: Files of monolingual text to translate back.
+        named: What a run is called, if not after all languages: old text may be in others.
     """
 
     languages: Languages
@@ -92,12 +93,13 @@ class Texts:
     clean: bool = True
     directions: tuple[Languages, ...] = ()
     mono: tuple[str, ...] = ()
+    named: str = ""
 
     @property
     def name(self) -> str:
         """What a run with this text is called."""
         codes = sorted({code for direction in self.directions for code in direction})
-        return "-".join(codes or self.languages)
+        return self.named or "-".join(codes or self.languages)
 
     def data(self) -> Data:
         """The text as the section of a recipe."""
@@ -237,7 +239,7 @@ def plan_recipe(
             _, old_sample = collect_facts(old, texts.languages, data_directory, old_directions)
             likeness = text_in_common(sample, old_sample)
             directions = tuple(dict.fromkeys([*texts.directions, *old_directions])) if old_directions else ()
-            texts = replace(texts, train=[*texts.train, *old], directions=directions)
+            texts = replace(texts, train=[*texts.train, *old], directions=directions, named=texts.name)
             facts = replace(facts, old_share=share, old_likeness=likeness)
     machine = measure_chosen_speed(overrides)
     if limit:
@@ -339,14 +341,16 @@ def _choose_directions(texts: Texts, facts: TextFacts) -> Choices:
     """The directions of a model with several, and how they are balanced."""
     if not texts.directions:
         return {}
+    temperature = 1.0 if facts.old_share else TEMPERATURE
     shares = ", ".join(
-        f"{name_direction(each)} {share:.0%}" for each, share in direction_shares(facts, TEMPERATURE).items()
+        f"{name_direction(each)} {share:.0%}" for each, share in direction_shares(facts, temperature).items()
     )
+    reason = "Old text has weights instead" if facts.old_share else "Small pairs of languages are seen more often"
     return {
         "data.directions": ChosenValue(
             [list(each) for each in texts.directions], "All that the text has, each pair in both directions."
         ),
-        "data.temperature": ChosenValue(TEMPERATURE, f"Small pairs of languages are seen more often: {shares}."),
+        "data.temperature": ChosenValue(temperature, f"{reason}: {shares}."),
     }
 
 

@@ -97,6 +97,7 @@ class CTranslate2Engine:
     Args:
         request: Settings and vocabularies.
         converted: Directory of the converted bundle.
+        added: The number of tokens that it puts in front of each source itself, so that they are not passed to it.
 
     Raises:
         UserError: The converted bundle cannot be read.
@@ -104,7 +105,8 @@ class CTranslate2Engine:
 
     name = "ctranslate2"
 
-    def __init__(self, request: EngineRequest, converted: Path) -> None:
+    def __init__(self, request: EngineRequest, converted: Path, added: int = 0) -> None:
+        self._added = added
         self.request, self.max_length, self.weight_type = request, request.max_length, request.weight_type
         self._languages = set(request.bundle.target.all_language_ids)
         self._workers = Workers(converted, request.weight_type, request.threads or process_threads())
@@ -171,7 +173,7 @@ class CTranslate2Engine:
         batches = batches_by_length(targets, self.request)
         pending = [
             self._workers.translator.translate_batch(
-                _spell([sources[index] for index in batch], self.request.bundle.source),
+                self._spell_sources([sources[index] for index in batch]),
                 target_prefix=_spell([targets[index] for index in batch], self.request.bundle.target),
                 max_batch_size=_BATCH_TOKENS,
                 batch_type="tokens",
@@ -200,7 +202,7 @@ class CTranslate2Engine:
         decoding = self.request.decoding
         languages = _spell(starts, self.request.bundle.target)
         results: list[Any] = self._workers.translator.translate_batch(
-            _spell(sources, self.request.bundle.source),
+            self._spell_sources(sources),
             target_prefix=languages if any(languages) else None,
             max_batch_size=_BATCH_TOKENS,
             batch_type="tokens",
@@ -234,12 +236,15 @@ class CTranslate2Engine:
         order = sorted(range(len(scores)), key=lambda index: -scores[index])[: decoding.n_best]
         return [Hypothesis([ids[token] for token in result.hypotheses[i][:-1]], [], scores[i]) for i in order]
 
+    def _spell_sources(self, sources: Sequence[Ids]) -> list[list[str]]:
+        return _spell([source[self._added :] for source in sources], self.request.bundle.source)
+
     def _submit_scoring(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[Any]:
         """Queue hypotheses, whose tokens need log-probabilities; returns their future results."""
         if not sources:
             return []
         results: list[Any] = self._workers.translator.score_batch(
-            _spell(sources, self.request.bundle.source),
+            self._spell_sources(sources),
             _spell(targets, self.request.bundle.target),
             max_batch_size=_SCORED_TOKENS,
             batch_type="tokens",

@@ -141,17 +141,15 @@ class ArgosModel:
                 _ArgosTokenizer(each, root / "sentencepiece.model") for each in (bundle.source, bundle.target)
             )
             source, target = tokenizers
-            self._languages = list(bundle.source.language_ids)
-            added = int(DECODING.max_length_ratio) * len(self._languages)  # sources are shorter by these tokens
-            decoding = DECODING.model_copy(update={"max_length_offset": DECODING.max_length_offset + added})
-            recipe = bundle.recipe.model_copy(update={"decoding": decoding})
+            recipe = bundle.recipe.model_copy(update={"decoding": DECODING})
             unpacked = replace(bundle, recipe=recipe, source=source, target=target)
-            self._model = ctranslate2.load(unpacked, root / "model", compute_type)
-        self.decoding = DECODING
+            added = len(bundle.source.language_ids)
+            self._model = ctranslate2.CTranslate2Model(unpacked, root / "model", compute_type, added)
+        self.decoding = self._model.decoding
 
     def outputs(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Outputs]:
-        """Log-probabilities of the target tokens and eos; the package puts the token of a language in front."""
-        return self._model.outputs([ids[len(self._languages) :] for ids in sources], targets)
+        """Log-probabilities of the target tokens and eos."""
+        return self._model.outputs(sources, targets)
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         """Translations, tokenized and joined as Argos does."""
@@ -178,15 +176,24 @@ class _ArgosTokenizer(Tokenizer):
         self._processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of the SentencePiece model's tokens, which Argos passes to CTranslate2 as strings."""
+        """The ids of the SentencePiece model's tokens, which Argos passes to CTranslate2 as strings.
+
+        The token of a language comes first, which the package adds itself.
+        """
         ids, unk = self.vocabulary.ids, self.vocabulary.unk
         tokenized = self._processor.encode(list(texts), out_type=str)
-        return [[ids.get(token, unk) for token in tokens] for tokens in tokenized]
+        encoded = [[ids.get(token, unk) for token in tokens] for tokens in tokenized]
+        return [[*self._original.language_ids, *each] if each else [] for each in encoded]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The tokens joined by the SentencePiece model, with spaces in place of U+2581 and of underscores."""
         text: str = self._processor.decode_pieces([self.vocabulary.tokens[index] for index in ids])
         return text.replace("▁", " ").replace("_", " ").removeprefix(" ")
+
+    @property
+    def forbidden_ids(self) -> list[int]:
+        """The ids that never occur in translations, according to the original tokenizer."""
+        return self._original.forbidden_ids
 
     def starts_word(self, token: str) -> bool:
         """Whether this token begins a word, according to the original tokenizer."""

@@ -67,7 +67,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
 
 def load(bundle: Bundle, directory: Path, compute_type: str) -> ExportedModel:
     """Load what `write` wrote with CTranslate2."""
-    return _CTranslate2Model(bundle, directory, compute_type)
+    return CTranslate2Model(bundle, directory, compute_type)
 
 
 def _tokenizers_suffice(bundle: Bundle) -> bool:
@@ -80,18 +80,18 @@ def _tokenizers_suffice(bundle: Bundle) -> bool:
     )
 
 
-class _CTranslate2Model:
-    """An exported model in CTranslate2, searched by the engine of `dragoman translate`."""
+class CTranslate2Model:
+    """An exported model in CTranslate2, searched by the engine of `dragoman translate`, which explains `added`."""
 
     output_kind: OutputKind = "log-probabilities"
 
-    def __init__(self, bundle: Bundle, directory: Path, compute_type: str) -> None:
+    def __init__(self, bundle: Bundle, directory: Path, compute_type: str, added: int = 0) -> None:
         self.decoding = select_settings(bundle.recipe.decoding, DECODING_SETTINGS)
         # CTranslate2 scores given tokens without min_length and no_repeat_ngram, so hypotheses keep their first scores
         request = EngineRequest(
             bundle, self.decoding, compute_type="int8" if compute_type == "int8" else "float32", token_scores=False
         )
-        self._engine = CTranslate2Engine(request, directory)
+        self._engine = CTranslate2Engine(request, directory, added)
         self._translator = Translator(bundle, self.decoding, engine=self._engine)
 
     def outputs(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Outputs]:
