@@ -102,7 +102,8 @@ def measure_right(data: Path, number: int) -> None:
     """Prints how many pairs by people are rejected or changed if they are the answers."""
     for name, (_, languages) in CORPORA.items():
         pairs = read_pairs(data, name, number)
-        checks, reasons, examples, changed = AnswerChecks.compared_with(pairs, languages), Counter[str](), {}, []
+        checks, reasons, changed = AnswerChecks.compared_with(pairs, languages), Counter[str](), []
+        examples: dict[str, list[tuple[str, str]]] = {}
         for start in range(0, len(pairs), SIZE):
             part = pairs[start : start + SIZE]
             sources = [pair.source for pair in part]

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -37,6 +37,8 @@ class TeacherServer:
         answered: How often each prompt was answered.
         bodies: The requests.
         most: The most requests at once.
+        one_at_a_time: Whether requests wait for each other, as for one GPU.
+        retry_after: The header of replies that the server is busy.
     """
 
     translate: Callable[[str], str]
@@ -47,6 +49,7 @@ class TeacherServer:
     key: str | None = None
     retry_after: str | None = "0"
     counts_tokens: bool = True
+    one_at_a_time: bool = False
     prompts: list[str] = field(default_factory=list)
     answered: Counter[str] = field(default_factory=Counter)
     bodies: list[dict[str, Any]] = field(default_factory=list)
@@ -54,6 +57,7 @@ class TeacherServer:
     running: int = 0
     address: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
+    device: threading.Lock = field(default_factory=threading.Lock)
 
     def complete(self, body: dict[str, Any]) -> dict[str, Any]:
         """The reply to a request."""
@@ -104,7 +108,8 @@ def serve_teacher(server: TeacherServer) -> Iterator[TeacherServer]:
                 self._send(fault, {"error": "busy"})
             else:
                 server.prompts.append(prompt)
-                time.sleep(server.seconds if fault != "slow" else 1.0)
+                with server.device if server.one_at_a_time else nullcontext():
+                    time.sleep(server.seconds if fault != "slow" else 1.0)
                 reply = json.dumps(server.complete(body)).encode()
                 with server.lock:
                     server.answered[prompt] += fault not in ("broken", "damaged")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -139,8 +140,11 @@ def _evaluate_address(
     sources, references = read_texts(source, reference)
     groups = list(group_sentences(sources, opened.size))
     settings = SynthesisSettings(examples, max_rejected=1.0)
-    with temporary_directory() as directory, ProgressLine("evaluate", often_short=True) as line:
-        answers = AnswerLog(directory / "answers.jsonl")
+    with (
+        temporary_directory() as directory,
+        ProgressLine("evaluate", often_short=True) as line,
+        closing(AnswerLog(directory / "answers.jsonl")) as answers,
+    ):
         synthesis = open_synthesis(opened, codes, groups, answers, settings, line.log)
         synthesis.run(line.update)
         found = {text: answer for text, answer in synthesis.pairs.read(groups) if isinstance(answer, str)}

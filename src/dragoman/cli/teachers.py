@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -213,8 +214,7 @@ def print_estimate(
     from dragoman.system.files import temporary_directory
     from dragoman.system.progress import format_seconds
 
-    with temporary_directory() as directory:
-        answers = AnswerLog(directory / "answers.jsonl")
+    with temporary_directory() as directory, closing(AnswerLog(directory / "answers.jsonl")) as answers:
         synthesis = open_synthesis(teacher, languages, groups, answers, settings, print_to_stderr)
         estimated, sample = synthesis.estimate(ESTIMATED_SENTENCES)
         shown = 0
@@ -267,8 +267,11 @@ def synthesize_text(
     from dragoman.training.loop.stop import StopFlag, stop_on_signals
 
     flag, end = StopFlag(), math.inf if seconds is None else time.monotonic() + seconds
-    with ProgressLine("synthesize") as line, only_writer(output) as directory:
-        answers = AnswerLog(directory / "answers.jsonl")
+    with (
+        ProgressLine("synthesize") as line,
+        only_writer(output) as directory,
+        closing(AnswerLog(directory / "answers.jsonl")) as answers,
+    ):
         if len(answers):
             line.log(f"{answers.path}: {counted(len(answers), 'answer')} so far, which are not paid for again")
 

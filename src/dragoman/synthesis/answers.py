@@ -393,7 +393,7 @@ def _remove_label(source: str, text: str, number: int, languages: tuple[str, str
             text = rest
     names = {name.casefold() for code in languages for name in (code, language_name(code), f"[{code}]", f"({code})")}
     name, colon, rest = text.partition(":")
-    if colon and rest.strip() and name.strip("*[]() ").casefold() in names and not source.startswith(f"{name}:"):
+    if colon and rest.strip() and name.strip("*[]() ").casefold() in names and ":" not in source:
         text = rest.lstrip("* ")
     if not _has_any(source, ":：") and (preamble := _PREAMBLE.match(text)) and text[preamble.end() :].strip():
         text = text[preamble.end() :]

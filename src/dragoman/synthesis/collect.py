@@ -6,7 +6,7 @@ import math
 import queue
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -24,6 +24,9 @@ PARALLEL = 4
 
 PATIENCE = 600.0
 """Seconds without any answer after which the server counts as gone."""
+
+MOST_FAILURES = 5
+"""A request to which a server answers so often that it fails (500) is not sent again: it knows no such model."""
 
 MIN_GAIN = 1.05
 """One more request at once must make the server so many times as fast; otherwise, it only waits in its queue."""
@@ -60,7 +63,7 @@ class Parallelism:
     _speed: float = 0.0  # characters per second with one request less
     _characters: int = 0
     _answers: int = 0
-    _since: float = field(default_factory=time.monotonic)
+    _since: float = field(default_factory=lambda: time.monotonic())
     _settled: int = 0  # measurements to wait for before one more is tried again
 
     def answered(self, characters: int) -> None:
@@ -145,6 +148,7 @@ class Collector:
         again: deque[Request] = deque()
         sent: set[str] = set()
         problem: Exception | None = None
+        failures: Counter[str] = Counter()
         last_answer, pause_until, losses = time.monotonic(), 0.0, 0
         try:
             while True:
@@ -174,8 +178,11 @@ class Collector:
                 elif isinstance(result, BusyServerError):
                     again.append(request)
                     losses += 1
-                    if result.refused:
+                    if result.status:
                         self.parallelism.refused()
+                    failures[request.name] += result.status == 500
+                    if failures[request.name] == MOST_FAILURES:
+                        problem = UserError(f"{result}; it has answered so {MOST_FAILURES} times to the same request")
                     waited = time.monotonic() - last_answer
                     if waited > PATIENCE:
                         problem = UserError(f"{result}; it has not answered for {waited / 60:.0f} minutes")

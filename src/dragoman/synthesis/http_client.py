@@ -32,12 +32,12 @@ class BusyServerError(Exception):
 
     Attributes:
         seconds: How long the server asks to wait; None if it does not say so.
-        refused: Whether the server answered that it is busy, so that it should get fewer requests.
+        status: The status of the reply, after which the server should get fewer requests; None without a reply.
     """
 
-    def __init__(self, problem: str, seconds: float | None = None, *, refused: bool = False) -> None:
+    def __init__(self, problem: str, seconds: float | None = None, status: int | None = None) -> None:
         super().__init__(problem)
-        self.seconds, self.refused = seconds, refused
+        self.seconds, self.status = seconds, status
 
 
 class RefusedRequestError(UserError):
@@ -153,7 +153,7 @@ class HttpClient:
             raise UserError(f"{url}: {self._hide_key(str(error))}") from None
         if reply.status_code == 429 or reply.status_code >= 500 or reply.status_code == 408:
             problem = f"{url}: answers {reply.status_code} {reply.reason}{self._explanation(reply)}"
-            raise BusyServerError(problem, _retry_after(reply.headers.get("Retry-After")), refused=True)
+            raise BusyServerError(problem, _retry_after(reply.headers.get("Retry-After")), reply.status_code)
         if reply.status_code != 200:
             location = reply.headers.get("Location", "")
             moved = f" to {self._hide_key(location)}; name that address" if location else ""

@@ -90,7 +90,7 @@ class AnsweredPairs:
         checks = self.fit(groups)
         self.rejections = Rejections()
         for group in groups:
-            if (read := self._read(group, checks)) is None:
+            if (read := self.read_group(group, checks)) is None:
                 continue
             for source, answer in zip(group.sentences, self._veto(group, read), strict=True):
                 self.rejections.add(source, answer)
@@ -101,7 +101,7 @@ class AnsweredPairs:
         pairs: list[Pair] = []
         plain = AnswerChecks(self.languages)
         for group in groups:
-            read = self._read(group, plain)
+            read = self.read_group(group, plain)
             for source, answer in zip(group.sentences, read or (), strict=False):
                 if isinstance(answer, str):
                     pairs.append(Pair(source, answer))
@@ -109,7 +109,7 @@ class AnsweredPairs:
                 break
         return AnswerChecks.compared_with(pairs, self.languages, self.examples)
 
-    def _read(self, group: SentenceGroup, checks: AnswerChecks) -> list[Read] | None:
+    def read_group(self, group: SentenceGroup, checks: AnswerChecks) -> list[Read] | None:
         """The best checked translation of each sentence; None without an answer."""
         columns = []
         for request in self.requests([group]):
@@ -321,7 +321,9 @@ class _Watch:
 
     def answered(self, request: Request) -> None:
         """Raises UserError if too many sentences are rejected."""
-        if request.candidate:
+        if self.pairs.candidates > 1 and not all(
+            each.name in self.pairs.answers for each in self.pairs.requests([request.group])
+        ):
             return
         self.groups.append(request.group)
         sentences = sum(len(each.sentences) for each in self.groups)
@@ -345,9 +347,7 @@ class _Watch:
             )
 
     def _count(self, group: SentenceGroup, checks: AnswerChecks) -> None:
-        request = next(self.pairs.requests([group]))
-        if answer := self.pairs.answers.get(request.name):
-            read = checks.check(group.sentences, self.pairs.teacher.read(answer, group))
+        if read := self.pairs.read_group(group, checks):
             for source, each in zip(group.sentences, read, strict=True):
                 self.seen.add(source, each)
             self.translations += [each for each in read if isinstance(each, str)]
