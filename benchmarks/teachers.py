@@ -207,12 +207,14 @@ def serving(bundle: Path) -> Iterator[str]:
         process.wait()
 
 
-def measure_http(bundle: Path, data: Path, lines: int, repeats: int) -> None:
+def measure_http(bundle: Path, data: Path, data_set: bool, lines: int, repeats: int) -> None:
     """Compares text and speed over HTTP with those of the same bundle on disk, in turn."""
     with tempfile.TemporaryDirectory() as name, serving(bundle) as address:
         directory = Path(name)
         mono = directory / "mono.de"
-        texts = read_lines(next((data / "multi30k" / "task2").glob("train*.de.gz")), lines)
+        texts = [pair.source for pair in captions(lines)]
+        if data_set:
+            texts = read_lines(next((data / "multi30k" / "task2").glob("train*.de.gz")), lines)
         mono.write_text("".join(f"{text}\n" for text in texts), "utf-8")
         for repeat in range(repeats):
             seconds, outputs = [], []
@@ -246,6 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--answers", type=int, default=50, help="wrong answers of each kind")
     parser.add_argument("--number", type=int, default=200, help="kills")
     parser.add_argument("--lines", type=int, default=4000, help="lines to translate, or pairs of each corpus")
+    parser.add_argument("--captions", action="store_true", help="http: built-in captions, not those of Multi30k")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args(arguments)
     if options.what == "faults":
@@ -253,7 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif options.what == "right":
         measure_right(options.data, options.lines)
     elif options.what == "http":
-        measure_http(options.bundle, options.data, options.lines, options.repeats)
+        measure_http(options.bundle, options.data, not options.captions, options.lines, options.repeats)
     elif options.what == "kills":
         measure_kills(options.number)
     else:

@@ -20,7 +20,7 @@ from dragoman.text.translation import Translation
 FIRST_SENTENCES = 100
 """After so many sentences, the share of rejected ones decides whether to go on."""
 
-DESCRIBED_PAIRS = 5000
+DESCRIBED_PAIRS = 2000
 """How many pairs show what is usual: lengths, and words of both languages."""
 
 LANGUAGE_PAIRS = 1000
@@ -95,8 +95,8 @@ class AnswerChecks:
 
     def _is_other_language(self, text: str) -> bool:
         """Whether a translation is certainly in another language than the target language."""
-        if self._target and self._target.find_other(text):
-            return True
+        if self._target:
+            return self._target.find_other(text) is not None
         plain = " ".join(text_between(text, find_spans(text)))
         target = self.languages[1]
         if not is_known(target) or sum(1 for _ in words_of(plain)) < MIN_WORDS:

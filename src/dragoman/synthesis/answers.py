@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import regex
@@ -391,13 +392,18 @@ def _remove_label(source: str, text: str, number: int, languages: tuple[str, str
         rest = text[len(source) + separator.end() :]
         if rest.strip() and rest.strip() != source:
             text = rest
-    names = {name.casefold() for code in languages for name in (code, language_name(code), f"[{code}]", f"({code})")}
     name, colon, rest = text.partition(":")
-    if colon and rest.strip() and name.strip("*[]() ").casefold() in names and ":" not in source:
+    if colon and rest.strip() and ":" not in source and name.strip("*[]() ").casefold() in _names_of(languages):
         text = rest.lstrip("* ")
     if not _has_any(source, ":：") and (preamble := _PREAMBLE.match(text)) and text[preamble.end() :].strip():
         text = text[preamble.end() :]
     return text
+
+
+@cache
+def _names_of(languages: tuple[str, str]) -> frozenset[str]:
+    """The codes and names of languages in lower case."""
+    return frozenset(name.casefold() for code in languages for name in (code, language_name(code)))
 
 
 def _remove_quotes(source: str, text: str, number: int, languages: tuple[str, str]) -> str:

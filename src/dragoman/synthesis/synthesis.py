@@ -43,6 +43,9 @@ from dragoman.synthesis.teachers import Teacher, TokenUsage
 from dragoman.system.progress import Log, Meter, Update
 from dragoman.system.resumable import digest
 
+WATCHED_SENTENCES, WATCHED_PART = 1000, 10
+"""After so many sentences, one of so many answers is checked while others are requested; at the end, all are."""
+
 PROMPTS = 500
 """So many prompts of a text are written to estimate the length of all."""
 
@@ -318,12 +321,16 @@ class _Watch:
     checks: AnswerChecks | None = None
     seen: Rejections = field(default_factory=Rejections)
     translations: list[str] = field(default_factory=list)
+    answers: int = 0
 
     def answered(self, request: Request) -> None:
         """Raises UserError if too many sentences are rejected."""
         if self.pairs.candidates > 1 and not all(
             each.name in self.pairs.answers for each in self.pairs.requests([request.group])
         ):
+            return
+        self.answers += 1
+        if self.seen.sentences > WATCHED_SENTENCES and self.answers % WATCHED_PART:
             return
         self.groups.append(request.group)
         sentences = sum(len(each.sentences) for each in self.groups)
