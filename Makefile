@@ -105,7 +105,7 @@ browser:
 	command -v chromium >/dev/null && fc-list :lang=hi | grep -q . || { \
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-lohit-deva fontconfig; }
 
-# Installs node, npm and a client of the server; without them, its test is skipped.
+# Installs node, npm, a client of the server and axe-core; without them, their tests are skipped.
 node:
 	command -v npm >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm; }
 	$(MAKE) .venv/npm/installed

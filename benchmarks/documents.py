@@ -23,11 +23,11 @@ from dragoman import TextTranslator, load
 from dragoman.documents.formats import open_document
 from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.html_text import HtmlText
-from dragoman.documents.segment import TranslatedSegment
+from dragoman.documents.formats.html import HtmlText
 from dragoman.errors import UserError
 from dragoman.markup.po import read_messages
 from dragoman.markup.xml import XmlNode, XmlText
+from dragoman.text.translation import Translation
 
 FILLED = (".po", ".pot", ".xlf", ".xliff", ".tmx")
 SOURCE = re.compile(r'(?:source-language|srcLang|srclang)="([^"]+)"')
@@ -47,7 +47,7 @@ def find_languages(text: str) -> tuple[str, str]:
 
 def unchanged(data: bytes, name: str, languages: tuple[str, str]) -> bytes:
     document = open_document(data, name, languages)
-    return document.assemble([TranslatedSegment(segment.text) for segment in document.segments])
+    return document.assemble([Translation(segment.text) for segment in document.segments])
 
 
 def is_changed_alone(data: bytes, name: str, languages: tuple[str, str]) -> bool:
@@ -57,7 +57,7 @@ def is_changed_alone(data: bytes, name: str, languages: tuple[str, str]) -> bool
     if not texts:
         return True
     texts[len(texts) // 2] = f"Wort {texts[len(texts) // 2]}"
-    after = document.assemble([TranslatedSegment(text) for text in texts])
+    after = document.assemble([Translation(text) for text in texts])
     again = [segment.text for segment in open_document(after, name, languages).segments]
     return " ".join(again).split() == " ".join(texts).split()
 

@@ -26,11 +26,12 @@ import dragoman
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.augmentation import TermAligner
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.lexicon.lemma_pairs import learn_lexicon
 from dragoman.text.glossary import Glossary, Term, term_words
 from dragoman.text.lemmas import lemmatizer
 from dragoman.text.term_matcher import TermMatcher, contains_term
+from dragoman.text.translation import Translation
 
 TERMS = {
     **{"Fahrrad": "bike bicycle", "Straße": "street road", "Junge": "boy kid child", "Kind": "child kid toddler baby"},
@@ -101,7 +102,7 @@ class Benchmark:
         self.matcher = TermMatcher.of(data.source_language, data.target_language)
         self.language = data.target_language
 
-    def translate(self, terms: Sequence[list[Term]] | None) -> tuple[float, list[TranslatedSegment]]:
+    def translate(self, terms: Sequence[list[Term]] | None) -> tuple[float, list[Translation]]:
         """The shortest time in seconds, and the translations."""
         glossaries = [None] * len(self.pairs) if terms is None else [Glossary(each) for each in terms]
         segments = [Segment(pair.source, glossary=each) for pair, each in zip(self.pairs, glossaries, strict=True)]

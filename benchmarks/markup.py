@@ -16,6 +16,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from html import escape, unescape
 from html.parser import HTMLParser
@@ -24,12 +25,12 @@ from pathlib import Path
 
 from dragoman.bundle import AttentionRows, Bundle, find_bundle
 from dragoman.corpus.corpus import read_corpus
-from dragoman.documents.html_text import HtmlText
-from dragoman.documents.segment import TranslatedSegment
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import EngineRequest, open_engine
 from dragoman.explanation.alignment import align
 from dragoman.lexicon.dictionary import learn_dictionary
+from dragoman.text.translation import Translation
 from dragoman.translator import Translator
 
 WORD = re.compile(r"[\w]+(?:['’-]\w+)*")
@@ -139,7 +140,7 @@ def main() -> None:
     segments = [segment for document in documents for segment in document.segments]
     translated = texts.translate_segments(segments)
 
-    def assemble(translations: Sequence[TranslatedSegment]) -> list[str]:
+    def assemble(translations: Sequence[Translation]) -> list[str]:
         rest = iter(translations)
         return [document.assemble(list(islice(rest, len(document.segments)))) for document in documents]
 
@@ -147,12 +148,13 @@ def main() -> None:
     expected = [dict(expected_words(*each, dictionary)) for each in zip(html, plain, strict=True)]
     print(f"{engine.name}: {len(html)} sentences, {len(segments)} segments; the bundle uses {bundle.attention_rows()}")
     for layer, shifted in product(range(bundle.recipe.model.decoder_layers), (False, True)):
-        rows = AttentionRows(layer, shifted)
-        links = align(bundle, [each.text for each in segments], [each.text for each in translated], rows)
-        results = assemble([TranslatedSegment(each.text, link) for each, link in zip(translated, links, strict=True)])
+        changed = replace(bundle, alignment=AttentionRows(layer, shifted)._asdict())
+        recorder = open_engine(EngineRequest(changed, bundle.recipe.decoding), "torch")
+        links = align(changed, recorder, [each.text for each in segments], [each.text for each in translated])
+        results = assemble([Translation(each.text, links=link) for each, link in zip(translated, links, strict=True)])
         report(f"layer {layer}, {'shifted' if shifted else 'predicting'} rows", html, results, expected)
     report("as stored", html, assemble(translated), expected)
-    report("without alignment", html, assemble([TranslatedSegment(each.text) for each in translated]), expected)
+    report("without alignment", html, assemble([Translation(each.text) for each in translated]), expected)
     for source, result in list(zip(html, assemble(translated), strict=True))[: arguments.show]:
         print(f"{source}\n  {result}")
 

@@ -214,6 +214,9 @@ def test_missing_and_unknown_tokens_are_reported(bundle: Bundle) -> None:
         def score(self, sources: Any, targets: Any) -> Any:
             raise NotImplementedError
 
+        def attention(self, sources: Any, targets: Any) -> Any:
+            raise NotImplementedError
+
     def translate(*outputs: str) -> Any:
         from dragoman.translator import Translator
 

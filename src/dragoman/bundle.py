@@ -16,11 +16,17 @@ from pydantic import BaseModel, ValidationError
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, shortened
 from dragoman.languages.codes import find_language, primary_language, same_language
-from dragoman.recipe import build_recipe
+from dragoman.recipe import build_recipe, remove_deleted
 from dragoman.settings import Model, Recipe
-from dragoman.settings.deleted import remove_deleted
-from dragoman.system.files import atomic_directory, is_unused, parse_json, read_bytes, require_size, sha256
-from dragoman.system.leftovers import restore_replaced
+from dragoman.system.files import (
+    atomic_directory,
+    is_unused,
+    parse_json,
+    read_bytes,
+    require_size,
+    restore_replaced,
+    sha256,
+)
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.system.tensors import check_header, open_tensors, read_parameters, write_tensors
 from dragoman.system.version import __version__

@@ -11,7 +11,7 @@ from copy import deepcopy
 from importlib.resources import files
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
 import tomli_w
 from pydantic import TypeAdapter, ValidationError
@@ -19,7 +19,6 @@ from pydantic.fields import FieldInfo
 
 from dragoman.errors import UserError, nearest, shortened
 from dragoman.settings import Recipe
-from dragoman.settings.deleted import remove_deleted
 from dragoman.settings.recipe import field_at, section_at
 from dragoman.settings.recipe_errors import find_problems
 from dragoman.system.files import write_text
@@ -208,3 +207,33 @@ def _parse_value(text: str, field: FieldInfo | None) -> Any:
     if len(values) > 1 or (wants_text and not isinstance(values["value"], str)):
         return text
     return values["value"]
+
+
+class Deleted(NamedTuple):
+    """A deleted setting: its default, and what users do instead."""
+
+    default: Any
+    instead: str
+
+
+DELETED = {
+    "decoding.shortlist": Deleted(False, "the search always chooses among all tokens, so delete this key"),
+    "training.pull_to_start": Deleted(0.0, "to forget less, mix in old text or set training.start_share"),
+    "training.validation_beam_size": Deleted(1, "validations search greedily, which is faster, so delete this key"),
+}
+"""Deleted settings by key, ``SECTION.KEY``."""
+
+
+def remove_deleted(document: dict[str, Any]) -> list[str]:
+    """Remove deleted settings from a recipe as plain data, in place.
+
+    Returns:
+        A problem for each that has another value than its default.
+    """
+    problems = []
+    for name, setting in DELETED.items():
+        section, _, key = name.partition(".")
+        values = document.get(section)
+        if isinstance(values, dict) and key in values and values.pop(key) != setting.default:
+            problems.append(f"{name}: this setting was removed: {setting.instead}")
+    return problems

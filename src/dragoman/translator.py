@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat, zip_longest
 from pathlib import Path
@@ -189,11 +189,15 @@ class Translator:
         """
         return self.explain(text).attention
 
-    def explain(self, text: str) -> Explanation:
+    def explain(self, text: str, without: Collection[int] = ()) -> Explanation:
         """The translation of a text, and how the model found it.
 
+        Args:
+            text: The text.
+            without: Indices of source words to leave out, as in `Explanation.influence`.
+
         Raises:
-            UserError: The text contains nothing to translate.
+            UserError: The text contains nothing to translate, or no such word.
         """
         from dragoman.explanation.explain import explain
         from dragoman.explanation.tokens import label_spans
@@ -203,6 +207,10 @@ class Translator:
         (source,) = self.text_search.encode([text])
         if not source.ids:
             raise UserError("this text contains no word to translate")
+        if without:
+            from dragoman.explanation.influence import leave_out
+
+            source = replace(source, ids=leave_out(self.bundle, source.ids, without))
         trace = BeamTrace(self.bundle.target.vocabulary.eos)
         (hypotheses,) = self.text_search.search([source], trace=trace)
         translation = self.text_search.translation(source, hypotheses)

@@ -37,6 +37,27 @@ def test_inspect_warns_of_texts_that_translate_splits(finished_run: Path, comman
     assert command("inspect", finished_run, "Ein Hund läuft am 3. Mai.", "--output", page).error == ""
 
 
+def test_a_page_compares_two_checkpoints(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    page, (first, *_) = tmp_path / "page.html", sorted((finished_run / "checkpoints").iterdir())
+    outcome = command("inspect", finished_run, "Ein Hund läuft.", "--compare", first, "--output", page)
+    assert (outcome.code, outcome.error) == (0, "")
+    names = [line.partition(": ")[0] for line in outcome.out.splitlines()]
+    assert names == [str(finished_run), str(first), str(page)]
+    assert command("inspect", first, "Ein Hund läuft.", "--output", page).code == 0
+
+
+def test_arguments_that_make_no_sense_are_refused(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    missing = finished_run / "checkpoints" / "step-99999999"
+    for arguments, message in (
+        ((finished_run,), "TEXT is missing"),
+        ((finished_run, "Hund", "--serve", "--output", tmp_path / "page.html"), "--serve writes no file"),
+        ((finished_run, "Hund", "--compare", finished_run, "--output", "-"), "is the same translator"),
+        ((missing, "Hund", "--output", "-"), "no such checkpoint"),
+    ):
+        outcome = command("inspect", *arguments)
+        assert (outcome.code, message in outcome.error) == (2, True), outcome.error
+
+
 @pytest.mark.parametrize("name", ["inspect", "compare"])
 def test_a_page_that_cannot_be_written_is_refused_before_anything_is_translated(
     name: str, finished_run: Path, command: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ import pytest
 
 import dragoman
 from conftest import Command
-from dragoman.documents.html_text import HtmlText
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.translate import TextTranslator
 
 HTML = '<p class="k">Ein <b>kleiner Hund</b>\r\nläuft. <!-- Hund --><i>Zwei</i> Frauen lesen.</p>\n<pre>  </pre>\n'

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dragoman.documents.formats import open_document
 from dragoman.documents.hard_wrap import WrappedText
-from dragoman.documents.segment import TranslatedSegment
 from dragoman.documents.sentences import PlainText
+from dragoman.text.translation import Translation
 
 SENTENCES = [
     "Der kleine Hund läuft am frühen Morgen durch den Park und sucht seinen roten Ball.",
@@ -37,7 +37,7 @@ def wrapped(first: str, others: str, width: int = 72, end: str = "\n") -> str:
 
 
 def upper(document: WrappedText) -> str:
-    return document.assemble([TranslatedSegment(segment.text.upper()) for segment in document.segments])
+    return document.assemble([Translation(segment.text.upper()) for segment in document.segments])
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -48,7 +48,7 @@ def test_sentences_of_broken_lines_are_whole(layout: str, width: int, end: str) 
     text = f"Die Überschrift{end}{end}{wrapped(first, others, width, end)}"
     document = WrappedText(text, "de")
     assert [segment.text for segment in document.segments] == ["Die Überschrift", *SENTENCES, *SENTENCES]
-    assert document.assemble([TranslatedSegment(segment.text) for segment in document.segments]) == text
+    assert document.assemble([Translation(segment.text) for segment in document.segments]) == text
     translated = upper(document)
     assert translated.split() == text.upper().split()
     assert max(map(len, translated.splitlines())) <= width
@@ -103,5 +103,5 @@ def test_unchanged_text_is_identical(pieces: list[str]) -> None:
     text = "".join(pieces)
     for source in (text, wrapped("", "") + text):
         document = WrappedText(source, "de")
-        assert document.assemble([TranslatedSegment(segment.text) for segment in document.segments]) == source
-        document.assemble([TranslatedSegment("") for _ in document.segments])
+        assert document.assemble([Translation(segment.text) for segment in document.segments]) == source
+        document.assemble([Translation("") for _ in document.segments])

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.documents.marks import MAX_DEPTH, Mark, find_best_run, place_marks
-from dragoman.documents.segment import TranslatedSegment
 from dragoman.text.link import Link
+from dragoman.text.translation import Translation
 
 
 class Edge(NamedTuple):
@@ -42,14 +42,14 @@ def interleave(text: str, marks: Sequence[Mark]) -> Iterator[str | Edge]:
 SOURCE = "Der rote Hund läuft schnell."
 
 
-def translation(text: str, **pairs: str) -> TranslatedSegment:
+def translation(text: str, **pairs: str) -> Translation:
     """A translation with links between words, `source_word="target words"`."""
     links = [
         Link(SOURCE.index(ours), SOURCE.index(ours) + len(ours), text.index(word), text.index(word) + len(word))
         for ours, theirs in pairs.items()
         for word in theirs.split()
     ]
-    return TranslatedSegment(text, tuple(links))
+    return Translation(text, links=tuple(links))
 
 
 def marked(text: str, number: int = 0, parent: int | None = None) -> Mark:
@@ -66,7 +66,7 @@ def written(text: str, marks: list[Mark]) -> str:
 ENGLISH = translation("Quickly runs the red dog.", schnell="Quickly", läuft="runs", Der="the", rote="red", Hund="dog")
 
 
-def place(*marks: Mark, into: TranslatedSegment = ENGLISH) -> str:
+def place(*marks: Mark, into: Translation = ENGLISH) -> str:
     return written(into.text, place_marks(marks, SOURCE, into))
 
 
@@ -117,14 +117,14 @@ def test_a_word_without_translation_keeps_its_mark() -> None:
 
 
 def test_part_of_a_copied_word_keeps_its_mark() -> None:
-    copied = TranslatedSegment("the H2O here", (Link(0, 4, 9, 13), Link(5, 8, 4, 7)))
+    copied = Translation("the H2O here", links=(Link(0, 4, 9, 13), Link(5, 8, 4, 7)))
     assert written(copied.text, place_marks([Mark(6, 7, 0)], "hier H2O", copied)) == "the H<2>O here"
 
 
 def test_without_links_places_are_estimated() -> None:
-    assert place(marked("Der"), into=TranslatedSegment("The red dog runs.")) == "<The> red dog runs."
-    assert place(marked("schnell."), into=TranslatedSegment("The red dog runs.")) == "The red dog <runs.>"
-    assert place(marked("rote"), into=TranslatedSegment("")) == "<>"
+    assert place(marked("Der"), into=Translation("The red dog runs.")) == "<The> red dog runs."
+    assert place(marked("schnell."), into=Translation("The red dog runs.")) == "The red dog <runs.>"
+    assert place(marked("rote"), into=Translation("")) == "<>"
 
 
 @st.composite
@@ -151,7 +151,7 @@ def test_any_marks_stay_a_tree(marks: list[Mark], order: list[tuple[int, int]], 
     for start, end in order[dropped:]:
         links.append(Link(start, end, len(text), len(text) + end - start))
         text += SOURCE[start:end].upper() + " "
-    placed = place_marks(marks, SOURCE, TranslatedSegment(text, tuple(links)))
+    placed = place_marks(marks, SOURCE, Translation(text, links=tuple(links)))
     assert sorted((each.number, each.parent) for each in placed) == sorted((each.number, each.parent) for each in marks)
     parents = {each.number: each for each in placed} | {None: Mark(0, len(text), -1)}
     last: dict[int | None, int] = {}
@@ -165,8 +165,8 @@ def test_any_marks_stay_a_tree(marks: list[Mark], order: list[tuple[int, int]], 
 
 @given(trees())
 def test_identical_text_keeps_marks_between_the_same_words(marks: list[Mark]) -> None:
-    same = TranslatedSegment(
-        SOURCE, tuple(Link(*match.span(), *match.span()) for match in re.finditer(r"\w+|\.", SOURCE))
+    same = Translation(
+        SOURCE, links=tuple(Link(*match.span(), *match.span()) for match in re.finditer(r"\w+|\.", SOURCE))
     )
     before = re.sub(" ", "", written(SOURCE, marks))
     assert re.sub(" ", "", written(SOURCE, place_marks(marks, SOURCE, same))) == before

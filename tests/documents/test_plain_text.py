@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from span_texts import TEXTS
 
-from dragoman.documents.segment import TranslatedSegment
 from dragoman.documents.sentences import PlainText, has_words
+from dragoman.text.translation import Translation
 
 LAYOUT = st.lists(
     st.sampled_from(
@@ -24,20 +24,20 @@ def segments(text: str, language: str = "de", whole_lines: bool = False) -> list
 @given(TEXTS | LAYOUT | st.text(st.characters()), st.sampled_from(["de", "en", "hi", "zh"]), st.booleans())
 def test_unchanged_segments_give_the_text(text: str, language: str, whole_lines: bool) -> None:
     document = PlainText(text, language, whole_lines)
-    assert document.assemble([TranslatedSegment(segment.text) for segment in document.segments]) == text
+    assert document.assemble([Translation(segment.text) for segment in document.segments]) == text
     assert all(map(has_words, segments(text, language, whole_lines)))
 
 
 @given(LAYOUT)
 def test_only_segments_change(text: str) -> None:
     document = PlainText(text, "de")
-    kept = document.assemble([TranslatedSegment("") for _ in document.segments])
+    kept = document.assemble([Translation("") for _ in document.segments])
     assert not has_words(kept.replace("1. ", "").replace("a) ", "")) or not document.segments
 
 
 def test_a_lost_point_does_not_join_two_sentences() -> None:
     def assembled(text: str, *translations: str) -> str:
-        return PlainText(text, "de").assemble([TranslatedSegment(each) for each in translations])
+        return PlainText(text, "de").assemble([Translation(each) for each in translations])
 
     assert assembled("Ein Hund. Eine Katze! Ja.", "A dog", "A cat", "Yes") == "A dog. A cat! Yes"
     assert assembled("Ein Hund.\nEine Katze.", "A dog", "A cat") == "A dog\nA cat", "lines are apart anyway"
@@ -50,7 +50,7 @@ def test_layout_is_not_translated() -> None:
     document = PlainText(text, "de")
     expected = ["Liste:", "Ein Hund läuft.", "Er bellt.", "Eine Katze", "Auf", "Ab", "Ja 😀", "5."]
     assert [segment.text for segment in document.segments] == expected
-    upper = document.assemble([TranslatedSegment(segment.text.upper()) for segment in document.segments])
+    upper = document.assemble([Translation(segment.text.upper()) for segment in document.segments])
     assert upper == text.upper().replace("A)", "a)")
 
 
@@ -88,7 +88,7 @@ def test_whole_lines_keep_their_sentences_together() -> None:
 
 def test_a_space_replaces_what_separates_sentences_in_other_scripts() -> None:
     document = PlainText("你好。我很好！\n你呢？", "zh")
-    translations = [TranslatedSegment(text) for text in ("Hello.", "I am fine!", "And you?")]
+    translations = [Translation(text) for text in ("Hello.", "I am fine!", "And you?")]
     assert document.assemble(translations) == "Hello. I am fine!\nAnd you?"
 
 

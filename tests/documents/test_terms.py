@@ -14,7 +14,7 @@ import pytest
 
 import dragoman
 from dragoman.documents import terms as terms_module
-from dragoman.documents.segment import Segment, TranslatedSegment, with_glossary
+from dragoman.documents.segment import Segment, with_glossary
 from dragoman.documents.terms import MOST_SEARCHES, Spot, TermDraft, TermSearch
 from dragoman.documents.translate import TextTranslator
 from dragoman.text.glossary import Glossary, Term
@@ -57,8 +57,8 @@ def draft_of(segment: Segment, translation: Translation, matcher: TermMatcher, f
     return TermDraft(segment, source, translation, matcher, form_finder("de"), fixed)
 
 
-def used(*terms: Term) -> tuple[CheckedTerm, ...]:
-    return tuple(CheckedTerm(term.source, term.target, "exactly") for term in terms)
+def used(*terms: Term) -> list[CheckedTerm]:
+    return [CheckedTerm(term.source, term.target, "exactly") for term in terms]
 
 
 @pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
@@ -135,7 +135,7 @@ def test_no_term_is_unused_because_of_others_or_of_their_order(
     terms = [Term("Hund", "water spaniel"), Term("Frau", "tall lady"), Term("Mann", "old sailor"), Term("Ein", "Some")]
     lines = [*sentences[:12], "Ein Hund, eine Frau und ein Mann. Ein Mann"]
 
-    def translate(given: list[Term]) -> list[TranslatedSegment]:
+    def translate(given: list[Term]) -> list[Translation]:
         return texts.translate_segments(with_glossary(map(Segment, lines), Glossary(given)))
 
     together = translate(terms)

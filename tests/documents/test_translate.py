@@ -18,14 +18,15 @@ from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Pair
 from dragoman.doctor.input import OTHER_LANGUAGE
 from dragoman.documents.formats import open_document
-from dragoman.documents.html_text import HtmlText
-from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import PlainText, join_segments
+from dragoman.documents.formats.html import HtmlText
+from dragoman.documents.segment import Segment
+from dragoman.documents.sentences import PlainText, join_parts
 from dragoman.documents.translate import TextTranslator
 from dragoman.errors import UserError
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.match import EXACT_MATCH
 from dragoman.text.term_matcher import CheckedTerm
+from dragoman.text.translation import Translation
 from dragoman.translator import SourceText, TextSearch
 
 if TYPE_CHECKING:
@@ -111,12 +112,12 @@ def test_a_long_segment_has_the_links_of_its_parts(texts: TextTranslator, senten
     parts = [Segment(long[start:end], aligned=True) for start, end in spans]
     assert len(parts) > 1
 
-    def words(segment: Segment, translated: TranslatedSegment) -> list[tuple[str, str]]:
+    def words(segment: Segment, translated: Translation) -> list[tuple[str, str]]:
         return [(segment.text[a:b], translated.text[c:d]) for a, b, c, d in translated.links]
 
     alone = [words(part, translated) for part in parts for translated in texts.translate_segments([part])]
     assert words(Segment(long), whole) == [pair for pairs in alone for pair in pairs]
-    joined = join_segments(long, spans, texts.translate_segments(parts))
+    joined = join_parts(long, spans, texts.translate_segments(parts))
     assert (joined.text, joined.links) == (whole.text, whole.links)
 
 
@@ -216,8 +217,8 @@ def test_a_memory_in_the_other_direction_is_warned_about(translator: Translator,
 
 def test_joined_parts_have_the_terms_of_all() -> None:
     dog, cat = CheckedTerm("Hund", "hound", "exactly"), CheckedTerm("Katze", "feline", "exactly")
-    parts = [TranslatedSegment("A hound", terms=(dog,)), TranslatedSegment("a feline and a hound", terms=(cat, dog))]
-    assert join_segments("Ein Hund, eine Katze und ein Hund", [(0, 9), (10, 33)], parts).terms == (dog, cat)
+    parts = [Translation("A hound", terms=[dog]), Translation("a feline and a hound", terms=[cat, dog])]
+    assert join_parts("Ein Hund, eine Katze und ein Hund", [(0, 9), (10, 33)], parts).terms == [dog, cat]
 
 
 def test_lines_of_one_sentence_are_translated_as_before(

@@ -11,9 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import torch
 from filelock import FileLock
@@ -126,6 +128,23 @@ def test_translations_are_those_of_our_search(
     assert_alike(list(Translator(bundle, decoding).stream(texts)), list(translator.stream(texts)))
     if settings["beam_size"] > 1 and "max_length" not in str(settings):
         assert sum(searched) < len(sentences()), "CTranslate2 must have searched some"
+
+
+def test_the_attention_of_given_translations_is_that_of_torch(bundle: Bundle, tmp_path: Path) -> None:
+    """Also of tokens that the model would not choose, and of translations of very different lengths."""
+    sources = bundle.source.encode([*sentences(), "a"])
+    targets = [*bundle.target.encode(sentences())[::-1], [bundle.target.vocabulary.unk]]
+    for rows in ({"layer": 0, "shifted": True}, {"layer": 1, "shifted": False}):
+        changed = replace(bundle, alignment=rows)
+        write(changed, tmp_path, "float32")
+        engine = CTranslate2Engine(EngineRequest(changed, changed.recipe.decoding), tmp_path)
+        expected = open_engine(EngineRequest(changed, changed.recipe.decoding), "torch").attention(sources, targets)
+        for ours, theirs, source, target in zip(
+            engine.attention(sources, targets), expected, sources, targets, strict=True
+        ):
+            assert ours.shape == theirs.shape == (len(target) + 1, len(source))
+            np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    assert engine.attention([], []) == []
 
 
 @pytest.mark.parametrize(

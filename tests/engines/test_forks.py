@@ -18,21 +18,32 @@ path, engine = sys.argv[1:]
 translator = dragoman.load(path, engine=engine, batch_tokens=64)
 texts = ["Ein Hund läuft.", "Zwei Frauen lesen ein Buch.", "Ein Kind schläft.", "Drei Männer kochen."]
 expected = translator(texts)
+translator.explain(texts[0])
 assert torch.get_num_threads() == 3, "the engine leaves torch's threads as they were"
 
-def translate():
+def refused(function):
     try:
-        translator(texts)
+        function(texts[0])
     except UserError as error:
         assert "call dragoman.load in each process" in str(error)
     else:
         raise AssertionError("a forked process cannot use the translator")
 
+def translate():
+    refused(translator)
+
+def explain():
+    refused(translator.explain)
+
+def explain_first():
+    refused(other.explain)
+
 def delete():
     global translator
     del translator
 
-for function in (translate, delete):
+other = dragoman.load(path, engine=engine)
+for function in (translate, explain, explain_first, delete):
     child = multiprocessing.get_context("fork").Process(target=function, daemon=True)
     child.start()
     child.join(120)

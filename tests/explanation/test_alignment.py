@@ -28,6 +28,14 @@ from dragoman.translator import Translator
 PAIRS = [Pair(*pair) for pair in islice(captions("test"), 12)]
 SOURCES, TARGETS = [pair.source for pair in PAIRS], [pair.target for pair in PAIRS]
 ROWS = AttentionRows(0, shifted=False)
+
+
+@pytest.fixture(scope="module")
+def aligner(translator: Translator) -> Translator:
+    """A translator whose bundle aligns words by `ROWS`."""
+    return Translator(replace(translator.bundle, alignment=ROWS._asdict()))
+
+
 TEXTS = [
     "Ein Hund läuft.",
     "  Zwei\u00a0Männer,\tdrei Ümläute — „Haus-Boot“ (42 %)…",
@@ -97,8 +105,10 @@ def test_tokens_without_characters_belong_to_the_last_word(translator: Translato
     np.testing.assert_allclose(read.shares[-1, -3:], 1)
 
 
-def test_links_are_within_both_texts_and_cover_all_words(translator: Translator) -> None:
-    for source, target, links in zip(SOURCES, TARGETS, align(translator.bundle, SOURCES, TARGETS, ROWS), strict=True):
+def test_links_are_within_both_texts_and_cover_all_words(aligner: Translator) -> None:
+    for source, target, links in zip(
+        SOURCES, TARGETS, align(aligner.bundle, aligner.engine, SOURCES, TARGETS), strict=True
+    ):
         for link in links:
             for text, start, end in ((source, *link[:2]), (target, *link[2:])):
                 assert start < end
@@ -128,26 +138,26 @@ def test_rows_are_those_of_the_attention_map(translator: Translator) -> None:
     np.testing.assert_allclose(weights[:, 1], target.shares / sizes @ shifted @ source.shares.T, atol=1e-5)
 
 
-def test_aligning_in_threads_gives_the_same_links(translator: Translator) -> None:
-    expected = align(translator.bundle, SOURCES, TARGETS, ROWS)
+def test_aligning_in_threads_gives_the_same_links(aligner: Translator) -> None:
+    expected = align(aligner.bundle, aligner.engine, SOURCES, TARGETS)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: align(translator.bundle, SOURCES, TARGETS, ROWS), range(8)))
+        found = list(pool.map(lambda _: align(aligner.bundle, aligner.engine, SOURCES, TARGETS), range(8)))
     assert found == [expected] * 8
 
 
-def test_copied_words_are_linked(translator: Translator) -> None:
+def test_copied_words_are_linked(aligner: Translator) -> None:
     source, target = "Ein XQZ17 läuft zu Wolfsburg.", "To Wolfsburg an XQZ17 runs."
-    (links,) = align(translator.bundle, [source], [target], ROWS)
+    (links,) = align(aligner.bundle, aligner.engine, [source], [target])
     pairs = {(source[link[0] : link[1]], target[link[2] : link[3]]) for link in links}
     assert {("XQZ17", "XQZ17"), ("Wolfsburg", "Wolfsburg"), (".", ".")} <= pairs
 
 
-def test_empty_texts_and_those_that_the_model_cannot_read_at_once_have_no_links(translator: Translator) -> None:
+def test_empty_texts_and_those_that_the_model_cannot_read_at_once_have_no_links(aligner: Translator) -> None:
     short, long = "Ein Hund läuft.", "Ein Hund läuft. " * 100
     sources, targets = ["", short, long, short, short], ["", "", long, long, short]
-    links = align(translator.bundle, sources, targets, ROWS)
+    links = align(aligner.bundle, aligner.engine, sources, targets)
     assert links[:-1] == [()] * 4
-    assert links[-1] == align(translator.bundle, [short], [short], ROWS)[0] != ()
+    assert links[-1] == align(aligner.bundle, aligner.engine, [short], [short])[0] != ()
 
 
 def test_the_layer_is_stored_in_the_bundle(translator: Translator) -> None:

@@ -9,9 +9,9 @@ from dragoman.engines import EngineRequest, open_engine
 from dragoman.engines.torch_engine import StepEngine
 from dragoman.errors import UserError
 from dragoman.explanation.attention_map import AttentionMap
-from dragoman.explanation.capture import KINDS, AttentionKind, capture
 from dragoman.explanation.explain import Explanation
 from dragoman.explanation.tokens import TokenSequence, Word
+from dragoman.model.capture import KINDS, AttentionKind, capture
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Decoding, Specials
 from dragoman.translator import Translator

@@ -7,7 +7,6 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +16,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import BPE
 from web_pages import run_module, serve_directory
 
-import dragoman.export.web
 from dragoman.documents.sentences import find_text_spans, join_translations
+from dragoman.export.web.exporter import write_modules
 from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import RESERVED, Masking
 from dragoman.text.normalization import remove_invisible
@@ -26,7 +25,6 @@ from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tag_spaces import place_tag_spaces
 from dragoman.text.usual_case import UsualCase
 
-PAGE = Path(dragoman.export.web.__file__).parent / "page"
 TEXTS = [
     *strange_texts(3000),
     "SEE HTTPS://A.DE/X, WWW.A.DE OR Mailto:A@B.DE!",
@@ -50,9 +48,11 @@ TOKENIZERS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.fixture(scope="module")
-def page(browser: Any) -> Iterator[Any]:
+def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A page that can load the modules."""
-    with serve_directory(PAGE) as address:
+    directory = tmp_path_factory.mktemp("page")
+    write_modules(directory)
+    with serve_directory(directory) as address:
         opened = browser.new_page()
         opened.goto(f"{address}/tokenizer.js")
         yield opened

@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from dragoman.dataset.batch import Batch, UnpaddedPairs
 from dragoman.engines.decoders import PreallocatedCache, PreallocatedDecoder
-from dragoman.kernels import accelerate, unpadded_attention
+from dragoman.kernels import accelerate, unpadded
 from dragoman.kernels.unpadded import UnpaddedBatch, unpadded_hidden
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer
@@ -77,7 +77,7 @@ def one_attention(
 @pytest.fixture(autouse=True)
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let kernels be chosen as on a GPU with FlashAttention."""
-    monkeypatch.setattr(unpadded_attention, "has_flash_attention", lambda device: True)
+    monkeypatch.setattr(unpadded, "has_flash_attention", lambda device: True)
 
 
 def gpu_model(

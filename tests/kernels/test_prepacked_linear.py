@@ -12,9 +12,9 @@ from tiny_models import VARIANTS, padded_source, random_ids, tiny_model
 from torch import Tensor
 from torch.nn import functional as F
 
-from dragoman.kernels import KERNELS, accelerated, prepacked_linear
+from dragoman.kernels import KERNELS, accelerated, linear
+from dragoman.kernels.linear import PrepackedLinear, rounded_rows
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
-from dragoman.kernels.prepacked_linear import PrepackedLinear, rounded_rows
 from dragoman.model.attention import StackedLinear
 from dragoman.model.transformer import Transformer
 
@@ -32,8 +32,8 @@ def numbers(*shape: int) -> Tensor:
 @pytest.fixture(params=["oneDNN", "torch"])
 def _library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which library computes the small products of these tests."""
-    monkeypatch.setattr(prepacked_linear, "FEW_ROWS", 0 if request.param == "oneDNN" else 64)
-    monkeypatch.setattr(prepacked_linear, "MIN_PRODUCTS", 1)
+    monkeypatch.setattr(linear, "FEW_ROWS", 0 if request.param == "oneDNN" else 64)
+    monkeypatch.setattr(linear, "MIN_PRODUCTS", 1)
 
 
 @pytest.mark.usefixtures("_library")

@@ -12,10 +12,16 @@ from torch import Tensor
 
 from dragoman.dataset.batch import Batch, unpad
 from dragoman.kernels import accelerate, supports_unpadded, supports_varlen
-from dragoman.kernels import unpadded_attention as unpadded_attention_module
+from dragoman.kernels import unpadded as unpadded_module
 from dragoman.kernels.projected_loss import plain_cross_entropy, projected_cross_entropy
-from dragoman.kernels.unpadded import UnpaddedBatch, UnpaddedMask, unpadded_hidden
-from dragoman.kernels.unpadded_attention import UnpaddedAttention, plain_unpadded_attention, unpadded_attention
+from dragoman.kernels.unpadded import (
+    UnpaddedAttention,
+    UnpaddedBatch,
+    UnpaddedMask,
+    plain_unpadded_attention,
+    unpadded_attention,
+    unpadded_hidden,
+)
 from dragoman.kernels.varlen import plain_hidden
 from dragoman.model.attention import ScaledDotProductAttention
 from dragoman.model.positions import RotaryPositions
@@ -147,11 +153,11 @@ def test_the_kernel_that_fits_is_called_with_aligned_heads(
 
         return attend
 
-    monkeypatch.setattr(unpadded_attention_module, "has_flash_attention", lambda device: flash)
+    monkeypatch.setattr(unpadded_module, "has_flash_attention", lambda device: flash)
     for name in ("_flash_attention", "_efficient_attention"):
-        monkeypatch.setattr(unpadded_attention_module, name, plain(name))
+        monkeypatch.setattr(unpadded_module, name, plain(name))
     q, k, v = (each.to(dtype) for each in heads(OWN, d_head=d_head))
-    mixed = unpadded_attention_module._attention_of_aligned_heads(q, k, v, OWN, 0.0)
+    mixed = unpadded_module._attention_of_aligned_heads(q, k, v, OWN, 0.0)
     assert called == [kernel]
     tolerance = 1e-5 if dtype == torch.float32 else 0.05
     expected = plain_unpadded_attention(q.double(), k.double(), v.double(), OWN)
@@ -161,7 +167,7 @@ def test_the_kernel_that_fits_is_called_with_aligned_heads(
 @pytest.mark.parametrize("d_head", [8, 12, 200])
 @pytest.mark.parametrize("flash", [False, True])
 def test_heads_of_any_size_fit_the_kernels(flash: bool, d_head: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpadded_attention_module, "has_flash_attention", lambda device: flash)
+    monkeypatch.setattr(unpadded_module, "has_flash_attention", lambda device: flash)
     q, k, v = heads(MEMORY, torch.bfloat16, "meta", d_head)  # shapes without numbers
     mask = UnpaddedMask(MEMORY.query_offsets.to("meta"), MEMORY.key_offsets.to("meta"), 4, 4, causal=False)
     mixed = unpadded_attention(q, k, v, mask)

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from dragoman.kernels import operators
-from dragoman.kernels.varlen import VarlenMask
-from dragoman.kernels.varlen_attention import FusedVarlenAttention, VarlenAttention
+from dragoman.kernels.varlen import FusedVarlenAttention, VarlenAttention, VarlenMask
 from dragoman.model.attention import ScaledDotProductAttention
 from dragoman.model.masks import causal_mask
 from dragoman.model.positions import RotaryPositions

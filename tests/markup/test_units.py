@@ -15,8 +15,8 @@ import pytest
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Pair
 from dragoman.documents.formats import open_document
-from dragoman.documents.segment import TranslatedSegment
 from dragoman.errors import UserError
+from dragoman.text.translation import Translation
 
 
 class Text(NamedTuple):
@@ -138,7 +138,7 @@ def fill(content: str, suffix: str, languages: tuple[str, str] = ("de", "en")) -
     """The segments of a document, and the document with translations in upper case."""
     document = open_document(content.encode(), f"a{suffix}", languages)
     texts = [segment.text for segment in document.segments]
-    return texts, document.assemble([TranslatedSegment(text.upper()) for text in texts]).decode()
+    return texts, document.assemble([Translation(text.upper()) for text in texts]).decode()
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -253,7 +253,7 @@ def test_characters_that_xml_does_not_allow(
     content = write([Text("HIER", ""), TEXTS[0]]).replace("HIER", written)
     document = open_document(content.encode(), path.name, ("de", "en"))
     assert [segment.text for segment in document.segments] == [ILLEGAL[written]]
-    filled = document.assemble([TranslatedSegment("Neu")]).decode()
+    filled = document.assemble([Translation("Neu")]).decode()
     assert f">{written}<" in filled, "the source stays"
 
 

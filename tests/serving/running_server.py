@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.serving.app import build_app
 from dragoman.serving.models import ModelTable, ServedModel
 from dragoman.serving.scheduler import Scheduler
@@ -20,6 +20,7 @@ from dragoman.serving.service import Service
 from dragoman.settings.serving import Serving
 from dragoman.text.glossary import Glossary
 from dragoman.text.term_matcher import TermMatcher
+from dragoman.text.translation import Translation
 
 
 @dataclass
@@ -37,7 +38,7 @@ class FakeTranslator:
     def __hash__(self) -> int:
         return id(self)
 
-    def translate(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+    def translate(self, segments: Sequence[Segment]) -> list[Translation]:
         """Translate segments."""
         texts = [segment.text for segment in segments]
         self.batches.append(texts)
@@ -48,10 +49,10 @@ class FakeTranslator:
         if any("EXIT" in text for text in texts):
             raise SystemExit
         return [
-            TranslatedSegment(
+            Translation(
                 answer := self.answer(segment.text, segment.glossary),
-                alternatives=(f"{self.target}2[{segment.text}]", f"{self.target}3[{segment.text}]"),
-                terms=tuple(TermMatcher().check(segment.text, segment.glossary, answer)),
+                alternatives=[Translation(f"{self.target}{rank}[{segment.text}]") for rank in (2, 3)],
+                terms=TermMatcher().check(segment.text, segment.glossary, answer),
             )
             for segment in segments
         ]

@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -271,6 +273,36 @@ def test_the_content_of_all_files_in_work_is_limited(start_server: StartServer) 
     assert statuses == [200] * (3000 // len(small)) + [503] * (6 - 3000 // len(small))
     fake.gate.set()
     assert all(wait_for_state(running, reply)[2]["status"] == "done" for reply in replies if reply.status_code == 200)
+
+
+def test_the_content_of_all_files_that_arrive_is_limited(start_server: StartServer) -> None:
+    running = start_server(documents_bytes=3000, body_bytes=500)
+    arrived, gate = threading.Event(), threading.Event()
+    head = b'--b\r\ncontent-disposition: form-data; name="%b"%b\r\n\r\n'
+    fields = [head % (b"source", b"") + b"de\r\n", head % (b"target", b"") + b"en\r\n"]
+    start = b"".join([*fields, head % (b"file", b'; filename="a.txt"')]) + GERMAN.encode() * 30
+
+    def body() -> Iterator[bytes]:
+        yield start
+        arrived.set()
+        assert gate.wait(60)
+        yield b"\r\n--b--\r\n"
+
+    def send_slowly() -> int:
+        headers = {"content-type": "multipart/form-data; boundary=b"}
+        return httpx.post(f"{running.url}/translate_file", content=body(), headers=headers, timeout=60).status_code
+
+    with ThreadPoolExecutor(1) as threads:
+        slow = threads.submit(send_slowly)
+        assert arrived.wait(60)
+        while not running.service.documents.arrived_bytes:
+            time.sleep(0.01)
+        assert send(running, data=GERMAN.encode() * 30).status_code == 503
+        assert send(running).status_code == 200, "a small one is no problem"
+        gate.set()
+        assert slow.result() == 200
+    assert running.service.documents.arrived_bytes == 0
+    assert send(running, data=GERMAN.encode() * 30).status_code == 200
 
 
 def test_one_client_cannot_fill_the_list_of_documents(

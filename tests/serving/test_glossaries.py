@@ -186,4 +186,4 @@ def test_a_real_translator_uses_the_terms(finished_run: Path) -> None:
     segments = with_glossary([Segment("Ein Hund läuft."), Segment("Ein Mann.")], glossary)
     with_term, without = model.translate(segments)
     assert contains_term(with_term.text, "Wauwau")
-    assert [each.terms for each in (with_term, without)] == [(CheckedTerm("Hund", "Wauwau", "exactly"),), ()]
+    assert [each.terms for each in (with_term, without)] == [[CheckedTerm("Hund", "Wauwau", "exactly")], []]

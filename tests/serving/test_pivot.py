@@ -9,16 +9,17 @@ from dataclasses import replace
 import pytest
 from running_server import FakeTranslator
 
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import ServedModel
 from dragoman.serving.scheduler import Scheduler
 from dragoman.serving.texts import Client, TranslatedText, open_plain_text, translate_texts
 from dragoman.settings.serving import Serving
+from dragoman.text.translation import Translation
 
 
 def served(source: str, target: str, confidence: float | None = None) -> ServedModel:
-    def translate(segments: Sequence[Segment]) -> list[TranslatedSegment]:
+    def translate(segments: Sequence[Segment]) -> list[Translation]:
         return [replace(each, confidence=confidence) for each in fake.translate(segments)]
 
     fake = FakeTranslator(target)

@@ -11,19 +11,20 @@ from typing import Any
 import pytest
 from running_server import FakeTranslator
 
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.documents.sentences import CountTokens
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import _USUAL_TOKENS, FairQueue, Job, Priority
 from dragoman.serving.scheduler import Scheduler
 from dragoman.settings.serving import Serving
+from dragoman.text.translation import Translation
 
 
 def segments(*texts: str) -> list[Segment]:
     return [Segment(text) for text in texts]
 
 
-def texts_of(translated: list[TranslatedSegment]) -> list[str]:
+def texts_of(translated: list[Translation]) -> list[str]:
     return [each.text for each in translated]
 
 
@@ -37,7 +38,7 @@ class Queue:
 
     def ask(
         self, *texts: str, client: str = "a", priority: Priority = Priority.INTERACTIVE
-    ) -> asyncio.Task[list[TranslatedSegment]]:
+    ) -> asyncio.Task[list[Translation]]:
         work = self.scheduler.translate(self.fake.translate, len, segments(*texts), client, priority)
         return asyncio.create_task(work)
 

@@ -11,8 +11,7 @@ import pytest
 
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
-from dragoman.recipe import build_recipe
-from dragoman.settings.deleted import DELETED
+from dragoman.recipe import DELETED, build_recipe
 from dragoman.settings.recipe import field_at
 
 if TYPE_CHECKING:

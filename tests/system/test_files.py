@@ -17,8 +17,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.system.files import atomic_directory, atomic_file, is_unused, read_json, sha256, write_json, write_text
-from dragoman.system.leftovers import is_leftover, remove_leftovers, restore_replaced
+from dragoman.system.files import (
+    atomic_directory,
+    atomic_file,
+    is_leftover,
+    is_unused,
+    read_json,
+    remove_leftovers,
+    restore_replaced,
+    sha256,
+    write_json,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from conftest import FileLimit, SmallDisk

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dragoman.cli.options import DataDirectory, Overrides
+from dragoman.cli.options import DataDirectory, Overrides, minutes_option
 from dragoman.cli.output import print_to_stderr
 from dragoman.cli.teachers import (
     AddressedTeacher,
@@ -22,7 +22,7 @@ from dragoman.cli.teachers import (
     synthesize_text,
 )
 from dragoman.cli.text_references import parse_languages
-from dragoman.cli.training_texts import Force, minutes_option, refuse_two_budgets
+from dragoman.cli.training_texts import Force, refuse_two_budgets
 from dragoman.errors import UserError
 from dragoman.system.run_paths import RUNS, run_directory
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.options import DataDirectory
+from dragoman.cli.options import DataDirectory, minutes_option
 from dragoman.cli.text_files import (
     ColumnsOption,
     DelimiterOption,
@@ -21,7 +21,7 @@ from dragoman.cli.text_files import (
     ValidationOption,
 )
 from dragoman.cli.text_references import FileOptions
-from dragoman.cli.training_texts import KeepAllOption, StartFromOption, TrainingTexts, minutes_option
+from dragoman.cli.training_texts import KeepAllOption, StartFromOption, TrainingTexts
 from dragoman.errors import UserError, escape_controls
 
 FILES_HELP = "Two line-aligned files, source first, or files in other formats, such as memory.tmx."

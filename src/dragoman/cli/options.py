@@ -54,6 +54,11 @@ Device = Annotated[
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print which engine is used, and why, to standard error.")]
 
 
+def minutes_option(description: str) -> Any:
+    """The option for the time that a training may take."""
+    return typer.Option("--minutes", min=0.1, max=1_000_000, help=description)
+
+
 @dataclass(frozen=True)
 class EngineOptions:
     """What the command line says about engines, and about the direction of a model with several languages."""
@@ -71,6 +76,12 @@ def open_translator(
 ) -> Translator:
     """The translator of a bundle, with the settings that --set changes and the engine that the options choose.
 
+    Args:
+        bundle: A bundle, a run directory, or a checkpoint of a run.
+        overrides: What --set says.
+        options: What other options say.
+        ensemble: More bundles, whose predictions are averaged.
+
     Raises:
         UserError: There is no bundle, or no engine can do what is asked.
     """
@@ -81,8 +92,15 @@ def open_translator(
     from dragoman.system.memory import exempt_from_collection
     from dragoman.translator import Translator
 
-    directory = find_bundle(bundle)
-    loaded = choose_direction(Bundle.load(directory), *options.languages)
+    directory: Path | None = None  # of a checkpoint, no engine reads the files
+    if bundle.parent.name == "checkpoints":
+        from dragoman.training.run.open_checkpoint import open_checkpoint
+
+        opened = open_checkpoint(bundle)
+    else:
+        directory = find_bundle(bundle)
+        opened = Bundle.load(directory)
+    loaded = choose_direction(opened, *options.languages)
     request = EngineRequest(
         bundle=loaded,
         decoding=decoding_of(loaded.recipe, overrides) if overrides else loaded.recipe.decoding,

@@ -72,8 +72,12 @@ def to_line(translation: Translation) -> str:
 
 
 def to_json(translation: Translation) -> str:
-    """Everything about a translation as JSON on one line."""
-    return json.dumps(asdict(translation), ensure_ascii=False)
+    """Everything about a translation as JSON on one line; only documents need its links."""
+
+    def without_links(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in fields if name != "links"}
+
+    return json.dumps(asdict(translation, dict_factory=without_links), ensure_ascii=False)
 
 
 def _accept_file_name(context: typer.Context, as_json: bool) -> bool:

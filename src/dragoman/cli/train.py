@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dragoman.cli.options import DataDirectory, Overrides
+from dragoman.cli.options import DataDirectory, Overrides, minutes_option
 from dragoman.cli.output import print_to_stderr
 from dragoman.cli.text_files import (
     ColumnsOption,
@@ -28,7 +28,6 @@ from dragoman.cli.training_texts import (
     KeepAllOption,
     StartFromOption,
     TrainingTexts,
-    minutes_option,
     refuse_two_budgets,
 )
 from dragoman.errors import UserError

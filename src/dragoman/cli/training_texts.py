@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -48,11 +48,6 @@ Force = Annotated[
 ]
 
 
-def minutes_option(description: str) -> Any:
-    """The option for the time that a training may take."""
-    return typer.Option("--minutes", min=0.1, max=1_000_000, help=description)
-
-
 @dataclass(frozen=True)
 class TrainingTexts:
     """The files of a training, and what the command line says about them."""
@@ -90,7 +85,8 @@ class TrainingTexts:
         from dragoman.planning.plan import Texts
 
         references, languages = self._find_references()
-        validation, test = (as_references(files, self.files) if files else [] for files in (self.validation, self.test))
+        validation = as_references(self.validation, self.files) if self.validation else []
+        test = as_references(self.test, self.files) if self.test else []
         refuse_meaningless_options([*self.train, *self.validation, *self.test], self.files)
         return Texts(languages, references, validation, test, clean=not self.keep_all)
 

@@ -46,8 +46,9 @@ from dragoman.system.run_paths import has_bundle
 
 if TYPE_CHECKING:
     from dragoman.bundle import Bundle
-    from dragoman.documents.segment import Segment, TranslatedSegment
+    from dragoman.documents.segment import Segment
     from dragoman.documents.translate import TextTranslator
+    from dragoman.text.translation import Translation
 
 _ARCHIVES = {".docx", ".pptx", ".odt", ".epub"}
 _SPREADSHEETS = {".xlsx", ".xlsm", ".xls", ".ods"}
@@ -532,7 +533,7 @@ def write_html(texts: TextTranslator, chosen: TranslateInput, file: IO[str]) -> 
 
     Each text on the command line is a document, and so is all of a file. A text is written with a line break.
     """
-    from dragoman.documents.html_text import HtmlText
+    from dragoman.documents.formats.html import HtmlText
 
     counts = ProblemCounts("part")
     for html in chosen.read_documents():
@@ -655,7 +656,7 @@ def translate_document(texts: TextTranslator, document: Path, output: Path, colu
     _warn_of_problems({segment.text: each for segment, each in found.items() if _problems(each)})
 
 
-def _warn_of_problems(faulty: Mapping[str, TranslatedSegment]) -> None:
+def _warn_of_problems(faulty: Mapping[str, Translation]) -> None:
     """Report the translations that are probably wrong, and show the first of them."""
     if not faulty:
         return
@@ -668,7 +669,7 @@ def _warn_of_problems(faulty: Mapping[str, TranslatedSegment]) -> None:
         print(f"  … and {len(faulty) - _SHOWN:,} more", file=sys.stderr)
 
 
-def _problems(translated: TranslatedSegment) -> list[str]:
+def _problems(translated: Translation) -> list[str]:
     return with_doubt(translated.problems, translated.confidence)
 
 
@@ -688,9 +689,7 @@ def read_document(path: Path) -> bytes:
         raise UserError(f"{path}: {error.strerror}") from None
 
 
-def _translate_segments(
-    texts: TextTranslator, segments: Sequence[Segment]
-) -> Iterator[tuple[Segment, TranslatedSegment]]:
+def _translate_segments(texts: TextTranslator, segments: Sequence[Segment]) -> Iterator[tuple[Segment, Translation]]:
     """Segments with their translations; the progress is shown on standard error."""
     started = time.monotonic()
     with ProgressLine("translating", often_short=True) as progress:

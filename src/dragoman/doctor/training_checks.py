@@ -39,13 +39,13 @@ def check_start(
     Args:
         recipe: The recipe of the run.
         data_directory: Mirror of the dataset catalog.
-        pairs: Number of training pairs; the corpora are not checked if there are more than `MAX_PAIRS`, or if they are
-            cleaned.
+        pairs: Number of training pairs; the corpora are not checked if there are more than `MAX_PAIRS`, if they are
+            cleaned, or if dragoman generates them.
         model: The model, as initialized; it is left in evaluation mode.
         source: Vocabulary of the source.
         target: Vocabulary of the target.
     """
-    readable = pairs <= MAX_PAIRS and not recipe.data.clean and _can_be_read_again(recipe.data, data_directory)
+    readable = pairs <= MAX_PAIRS and not recipe.data.clean and _are_in_files(recipe.data, data_directory)
     findings = check_corpora(corpora_of_recipe(recipe.data, data_directory)) if readable else []
     model.eval()
     long_enough = recipe.model.max_length >= max(SOURCE_LENGTH, TARGET_LENGTH)
@@ -54,15 +54,16 @@ def check_start(
     return findings
 
 
-def _can_be_read_again(data: Data, data_directory: Path | None) -> bool:
-    """Whether no corpus comes from a pipe."""
+def _are_in_files(data: Data, data_directory: Path | None) -> bool:
+    """Whether corpora are stored in files, and none comes from a pipe, which cannot be read again."""
     corpora = find_corpora(
         [*(each.corpus for each in data.weighted), *data.validation, *data.test],
         source_language=data.source_language,
         target_language=data.target_language,
         data_directory=data_directory,
     )
-    return all(path.is_file() for corpus in corpora for path in corpus.files)
+    files = [path for corpus in corpora for path in corpus.files]
+    return bool(files) and all(path.is_file() for path in files)
 
 
 def _check_model(model: Transformer, recipe: Recipe, source: Vocabulary, target: Vocabulary) -> list[Finding]:

@@ -6,5 +6,5 @@ With marks inside, as in a file, a text is a `passage`: `marks` says where they 
 
 - `segment`: what documents and translators exchange
 - `copied_spans`: what must not be lost; `terms`: glossaries
-- `html_text`: HTML as a text; the package `formats`: files
+- `formats`: files, and HTML as a text
 """

@@ -11,7 +11,7 @@ import regex
 
 from dragoman.corpus.pair import Languages
 from dragoman.documents.marks import Mark, place_marks
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.documents.sentences import has_words
 from dragoman.text.link import Link
 from dragoman.text.placeholders import Span, SpanKind, find_spans
@@ -95,7 +95,7 @@ def restore_spans(
     again = translate([replace(segments[index], text=text) for index, (text, _) in zip(faulty, shortened, strict=True)])
     links = align([text for text, _ in shortened], [each.text for each in again])
     for index, (text, places), found, linked in zip(faulty, shortened, again, links, strict=True):
-        inserted = _insert(text, places, TranslatedSegment(found.text, linked)) if has_words(text) else texts[index]
+        inserted = _insert(text, places, Translation(found.text, links=linked)) if has_words(text) else texts[index]
         results[index] = replace(found, text=inserted, alternatives=results[index].alternatives)
     return results
 
@@ -144,7 +144,7 @@ def _without_spans(text: str) -> tuple[str, list[_Place]]:
     return shortened + text[last:], places
 
 
-def _insert(source: str, places: Sequence[_Place], translated: TranslatedSegment) -> str:
+def _insert(source: str, places: Sequence[_Place], translated: Translation) -> str:
     """A translation with spans at the places that translate their places in the source, and spaces around them."""
     marks = [Mark(place.position, place.position, number) for number, place in enumerate(places)]
     text = translated.text

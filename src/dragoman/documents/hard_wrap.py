@@ -9,10 +9,11 @@ from itertools import pairwise
 
 import regex
 
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.documents.sentences import PlainText, WholeLines, begins_item, is_translatable
 from dragoman.languages.scripts import begins_small, has_no_spaces
 from dragoman.languages.sentence_marks import SENTENCE_ENDS
+from dragoman.text.translation import Translation
 
 LEAST_BREAKS = 3
 """Fewer line breaks inside of sentences are no evidence of a width."""
@@ -58,11 +59,11 @@ class WrappedText:
         self.breaks = sum(len(each.lines) - 1 for each in self._paragraphs)
         """How many line breaks were inside of paragraphs."""
 
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> str:
+    def assemble(self, translations: Sequence[Translation]) -> str:
         """The text with the translation of each segment."""
         if not self.breaks:
             return self._text.assemble(translations)
-        new = [TranslatedSegment(" ".join(each.text.splitlines())) for each in translations]
+        new = [Translation(" ".join(each.text.splitlines())) for each in translations]
         written = self._text.assemble(new).splitlines(keepends=True)
         written += [""] * (len(self._paragraphs) - len(written))  # the last line may have become empty
         return "".join(
@@ -180,9 +181,9 @@ def _is_full(first: str, second: str, width: float) -> bool:
 
 
 def _begins_small(line: str) -> bool:
-    """Whether a line begins with a small letter, or in a script without spaces, where no word has to fit."""
+    """Whether a line begins with a small letter, or with one of a script that has no capitals."""
     content = line[_prefix_length(line) :]
-    return begins_small(content) or (content[:1].isalpha() and has_no_spaces([content]))
+    return begins_small(content) or (content[:1].isalpha() and not (content[0].isupper() or content[0].islower()))
 
 
 def _prefix_length(line: str) -> int:

@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from dragoman.documents.segment import TranslatedSegment
 from dragoman.text.link import Link
+from dragoman.text.translation import Translation
 
 MAX_DEPTH = 50
 """Marks inside of more than so many others are placed like points."""
@@ -50,7 +50,7 @@ class _Part(NamedTuple):
         return self.end - self.start
 
 
-def place_marks(marks: Sequence[Mark], source: str, translated: TranslatedSegment) -> list[Mark]:
+def place_marks(marks: Sequence[Mark], source: str, translated: Translation) -> list[Mark]:
     """The marks on the translation of a text, in the order in which they open; none is lost.
 
     A mark goes around the words that translate the words in it, and marks stay within their parents. Marks with the
@@ -92,7 +92,7 @@ class _Placement:
         translated: The translation.
     """
 
-    def __init__(self, source: str, translated: TranslatedSegment) -> None:
+    def __init__(self, source: str, translated: Translation) -> None:
         self._source = source
         links = translated.links or _links_by_order(source, translated.text)
         self._parts = _read_parts(source, translated.text, links)

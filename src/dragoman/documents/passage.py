@@ -11,7 +11,7 @@ from itertools import count
 from typing import NamedTuple, TypeAlias
 
 from dragoman.documents.marks import Mark, place_marks
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.documents.sentences import (
     WholeLines,
     add_stops,
@@ -21,6 +21,7 @@ from dragoman.documents.sentences import (
     trimmed,
 )
 from dragoman.markup.items import Fixed, Inner, Item, Piece, TextItem, plain_text, raw_pieces, resolve_breaks, tidy
+from dragoman.text.translation import Translation
 
 Part: TypeAlias = "str | Passage | FileString"
 """A part of a file: kept as it is, or translated."""
@@ -121,7 +122,7 @@ class FileString:
         """The parts in order."""
         return iter(self._parts)
 
-    def write(self, translations: Sequence[TranslatedSegment], nested: WriteParts) -> str:
+    def write(self, translations: Sequence[Translation], nested: WriteParts) -> str:
         """What the file contains; `nested` writes the parts."""
         text = nested(self._parts)
         return self.original if text == self._text else self._encode(text)
@@ -134,7 +135,7 @@ class PassageText:
         self._parts = parts
         self.segments = list(find_segments(parts))
 
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> str:
+    def assemble(self, translations: Sequence[Translation]) -> str:
         """The text with the translation of each segment."""
         remaining = iter(translations)
         written = write_parts(self._parts, remaining)
@@ -150,7 +151,7 @@ def find_segments(parts: Sequence[Part]) -> Iterator[Segment]:
             yield from find_segments(list(part.nested()))
 
 
-def write_parts(parts: Sequence[Part], translations: Iterator[TranslatedSegment]) -> str:
+def write_parts(parts: Sequence[Part], translations: Iterator[Translation]) -> str:
     """What the file contains for parts whose segments have the next translations."""
     return "".join(
         part
@@ -231,7 +232,7 @@ class Passage:
         """The texts in marks, in order."""
         return (part for part in self._parts if not isinstance(part, str))
 
-    def write(self, translations: Sequence[TranslatedSegment], nested: WriteParts) -> str:
+    def write(self, translations: Sequence[Translation], nested: WriteParts) -> str:
         """What the file contains for the translation of each segment; `nested` writes the texts in marks."""
         if all(new.text == segment.text for new, segment in zip(translations, self.segments, strict=True)):
             return nested(self._parts)
@@ -327,7 +328,7 @@ class Passage:
             self._raw[-1] += raw
         return ""
 
-    def _copies(self, text: str, translations: Sequence[TranslatedSegment], places: Sequence[int]) -> Iterator[_Copy]:
+    def _copies(self, text: str, translations: Sequence[Translation], places: Sequence[int]) -> Iterator[_Copy]:
         """The parts of the translation that are as they were: between sentences, and sentences that do not change."""
         last = 0
         for (start, end), translated, place in zip(self._spans, translations, places, strict=True):
@@ -337,7 +338,7 @@ class Passage:
             last = end
         yield _Copy(len(text) - (len(self._text) - last), len(text), last)
 
-    def _place(self, translations: Sequence[TranslatedSegment], places: Sequence[int]) -> dict[int, Mark]:
+    def _place(self, translations: Sequence[Translation], places: Sequence[int]) -> dict[int, Mark]:
         """Where the marks are in the translation, given where the translation of each sentence begins in it."""
         placed: dict[int, Mark] = {}
         for mark in self._regions(translations, places):
@@ -345,7 +346,7 @@ class Passage:
             placed[mark.number] = mark._replace(start=min(known.start, mark.start), end=max(known.end, mark.end))
         return placed
 
-    def _regions(self, translations: Sequence[TranslatedSegment], places: Sequence[int]) -> Iterator[Mark]:
+    def _regions(self, translations: Sequence[Translation], places: Sequence[int]) -> Iterator[Mark]:
         """The marks in each sentence, and between sentences, where nothing changes."""
         reader = _MarkReader(self._marks)
         source = target = 0

@@ -1,4 +1,4 @@
-"""The interface between documents and translators: segments to translate, and their translations."""
+"""The interface between documents and translators: segments to translate."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from dragoman.text.glossary import Glossary
-from dragoman.text.link import Link
-from dragoman.text.match import NO_MATCH, Match
-from dragoman.text.term_matcher import CheckedTerm
+from dragoman.text.translation import Translation
 
 Content = TypeVar("Content", str, bytes, covariant=True)
 
@@ -32,31 +30,7 @@ def with_glossary(segments: Iterable[Segment], glossary: Glossary | None) -> lis
     return [replace(segment, glossary=glossary) for segment in segments] if glossary else list(segments)
 
 
-@dataclass(frozen=True)
-class TranslatedSegment:
-    """The translation of a segment.
-
-    Attributes:
-        text: The translation.
-        links: What each part of the translation is a translation of, in the order of the translation; empty if the
-            segment is not `aligned`.
-        problems: What is probably wrong with the translation, such as "missing: %s".
-        confidence: The estimated probability that the translation is good, from 0 to 1; None if it is unknown.
-        alternatives: Other translations of the segment, best first, if the settings of the search ask for them.
-        terms: The terms of the glossary in the segment, and whether the translation uses them.
-        match: What the translation took from a translation memory.
-    """
-
-    text: str
-    links: tuple[Link, ...] = ()
-    problems: tuple[str, ...] = ()
-    confidence: float | None = None
-    alternatives: tuple[str, ...] = ()
-    terms: tuple[CheckedTerm, ...] = ()
-    match: Match = NO_MATCH
-
-
-TranslateSegments = Callable[[Sequence[Segment]], Sequence[TranslatedSegment]]
+TranslateSegments = Callable[[Sequence[Segment]], Sequence[Translation]]
 """Translates segments, in order; segments without a letter or a number never get here."""
 
 
@@ -72,6 +46,6 @@ class SegmentedDocument(Protocol[Content]):
         """The segments in reading order."""
         ...
 
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> Content:
+    def assemble(self, translations: Sequence[Translation]) -> Content:
         """The document with the translation of each segment."""
         ...

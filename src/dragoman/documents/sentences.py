@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import regex
 
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.languages.codes import primary_language
 from dragoman.languages.scripts import WITHOUT_SPACES, begins_small
 from dragoman.languages.sentence_marks import (
@@ -259,7 +259,7 @@ class PlainText:
         self._spans = list(find_text_spans(text, language, whole_lines))
         self.segments: Sequence[Segment] = [Segment(text[start:end]) for start, end in self._spans]
 
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> str:
+    def assemble(self, translations: Sequence[Translation]) -> str:
         """The text with the translation of each segment."""
         return join_translations(self._text, self._spans, [translation.text for translation in translations])
 
@@ -464,13 +464,11 @@ class DividedSegments:
         ]
         self.sizes = [count(part.text) for part in self.parts]
 
-    def join(self, translations: Sequence[TranslatedSegment]) -> list[TranslatedSegment]:
+    def join(self, translations: Sequence[Translation]) -> list[Translation]:
         """The translation of each segment, given those of the parts."""
         remaining = iter(translations)
         return [
-            join_segments(segment.text, spans, list(islice(remaining, len(spans))))
-            if len(spans) > 1
-            else next(remaining)
+            join_parts(segment.text, spans, list(islice(remaining, len(spans)))) if len(spans) > 1 else next(remaining)
             for segment, spans in zip(self._segments, self._spans, strict=True)
         ]
 
@@ -488,34 +486,15 @@ def join_translations(text: str, spans: Sequence[tuple[int, int]], translations:
     return join_with_places(text, spans, translations)[0]
 
 
-def join_segments(
-    text: str, spans: Sequence[tuple[int, int]], translations: Sequence[TranslatedSegment]
-) -> TranslatedSegment:
-    """The translation of a segment whose parts were translated as segments.
-
-    The first alternative joins the first alternatives of all parts; the confidence is the lowest.
-    """
-    texts = [each.text for each in translations]
-    alternatives = zip(*(each.alternatives for each in translations), strict=False)  # as many as every part has
-    return TranslatedSegment(
-        text=join_translations(text, spans, texts),
-        links=join_links(text, spans, texts, [each.links for each in translations]),
-        problems=tuple(problem for each in translations for problem in each.problems),
-        confidence=min((each.confidence for each in translations if each.confidence is not None), default=None),
-        alternatives=tuple(join_translations(text, spans, each) for each in alternatives),
-        terms=tuple(dict.fromkeys(term for each in translations for term in each.terms)),
-        match=worst_match(each.match for each in translations),
-    )
-
-
 def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[Translation]) -> Translation:
     """The translation of a text whose parts were translated separately; see `dragoman.TextTranslator.stream`."""
     if len(translations) == 1 and spans[0] == (0, len(text)):
         return translations[0]
+    texts = [each.text for each in translations]
     alternatives = min((len(each.alternatives) for each in translations), default=0)
     ranked = [[each.alternatives[rank] for each in translations] for rank in range(alternatives)]
     return Translation(
-        text=join_translations(text, spans, [each.text for each in translations]),
+        text=join_translations(text, spans, texts),
         tokens=[token for each in translations for token in each.tokens],
         log_probabilities=[value for each in translations for value in each.log_probabilities],
         log_probability=sum(each.log_probability for each in translations),
@@ -526,6 +505,7 @@ def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequen
         terms=list(dict.fromkeys(term for each in translations for term in each.terms)),
         match=worst_match(each.match for each in translations),
         confidence=min((each.confidence for each in translations if each.confidence is not None), default=None),
+        links=join_links(text, spans, texts, [each.links for each in translations]),
     )
 
 
@@ -566,9 +546,7 @@ def join_with_places(text: str, spans: Sequence[tuple[int, int]], translations: 
     return "".join([*parts, text[last:]]), places
 
 
-def add_stops(
-    text: str, spans: Sequence[tuple[int, int]], translations: Sequence[TranslatedSegment]
-) -> list[TranslatedSegment]:
+def add_stops(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[Translation]) -> list[Translation]:
     """The translations of the spans of a text, with the final points that `join_translations` would add."""
     return [
         add_stop(text[slice(*spans[index])], each) if _is_followed(text, spans, index) else each
@@ -576,7 +554,7 @@ def add_stops(
     ]
 
 
-def add_stop(source: str, translated: TranslatedSegment) -> TranslatedSegment:
+def add_stop(source: str, translated: Translation) -> Translation:
     """The translation of a sentence before another one, with the final point that it lost, and its link."""
     if not (stop := _lost_stop(source[-1:], translated.text)):
         return translated

@@ -25,7 +25,7 @@ import regex
 
 from dragoman.doctor.input import TrainingText
 from dragoman.documents.marks import Mark, place_marks
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.explanation.alignment import align
 from dragoman.languages.codes import same_language
 from dragoman.languages.scripts import WITHOUT_SPACES
@@ -133,7 +133,8 @@ class TermSearch:
 
     def _align(self, drafts: Sequence[TermDraft]) -> Iterator[tuple[TermDraft, tuple[Link, ...]]]:
         texts = [draft.segment.text for draft in drafts]
-        found = align(self._translator.bundle_on_device, texts, [draft.translation.text for draft in drafts])
+        targets = [draft.translation.text for draft in drafts]
+        found = align(self._translator.bundle, self._translator.engine, texts, targets)
         return zip(drafts, found, strict=True)
 
     def _choose_places(self, placed: Sequence[tuple[TermDraft, TermPlace]]) -> list[tuple[TermDraft, TermPlace]]:
@@ -346,7 +347,7 @@ class TermDraft:
         self.tried.update([each for each in self.missing if self._is_in_compound(each, links)])
         text, missing = self.translation.text, self.missing
         marks = [Mark(each.start, each.end, number) for number, each in enumerate(missing)]
-        placed = place_marks(marks, self.segment.text, TranslatedSegment(text, links))
+        placed = place_marks(marks, self.segment.text, Translation(text, links=links))
         return [
             Spot(
                 missing[mark.number],

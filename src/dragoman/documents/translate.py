@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dragoman.doctor.input import MUCH_LONGER, OTHER_LANGUAGE, SourceLanguage, TrainingText
 from dragoman.doctor.output.text_checks import EMPTY, check_sentence
 from dragoman.documents.copied_spans import attach_accelerator, check_spans, misplaced_tags, restore_spans
-from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment, with_glossary
+from dragoman.documents.segment import Content, Segment, SegmentedDocument, with_glossary
 from dragoman.documents.sentences import (
     PlainText,
     WholeLines,
@@ -28,6 +28,7 @@ from dragoman.documents.sentences import (
 )
 from dragoman.errors import UserError
 from dragoman.evaluation.confidence import Confidence
+from dragoman.explanation.alignment import align
 from dragoman.system.resumable import grouped
 from dragoman.text.link import Link
 from dragoman.text.match import EXACT_MATCH
@@ -114,20 +115,14 @@ class TextTranslator:
         """Translate a document."""
         return document.assemble(self.translate_segments(document.segments))
 
-    def translate_segments(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+    def translate_segments(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translation of each segment, in order. Equal segments are translated once."""
         divided = self._translate_divided(segments)
         links = self._align([each for each, segment in zip(divided, segments, strict=True) if segment.aligned])
         return [
-            TranslatedSegment(
-                text=each.joined.text,
-                links=with_invisible(segment.text, each.join_links(links)) if segment.aligned else (),
-                problems=tuple(each.joined.problems),
-                confidence=each.joined.confidence,
-                alternatives=tuple(other.text for other in each.joined.alternatives),
-                terms=tuple(each.joined.terms),
-                match=each.joined.match,
-            )
+            replace(each.joined, links=with_invisible(segment.text, each.join_links(links)))
+            if segment.aligned
+            else each.joined
             for each, segment in zip(divided, segments, strict=True)
         ]
 
@@ -246,11 +241,7 @@ class TextTranslator:
         return self.translator.text_search.translate([part.text for part in parts])
 
     def _find_links(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[Link, ...]]:
-        if not sources:
-            return []
-        from dragoman.explanation.alignment import align
-
-        return align(self.translator.bundle_on_device, sources, targets)
+        return align(self.translator.bundle, self.translator.engine, sources, targets) if sources else []
 
     def judge(self, segment: Segment, translation: Translation) -> Translation:
         """The translation of a segment with its confidence, its terms and all its problems."""

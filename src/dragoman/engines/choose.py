@@ -9,6 +9,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError, nearest
 from dragoman.search.hypothesis import BeamTrace, Hypothesis
@@ -92,6 +95,18 @@ class Engine(Protocol):
         Args:
             sources: Ids of each source, at most max_length - 1.
             targets: Ids of the target of each source, at most max_length - 1.
+        """
+        ...
+
+    def attention(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[NDArray[np.float32]]:
+        """The attention of given translations to their sources, (target + 1, source), the mean over the heads.
+
+        It is that of the layer that aligns words, see `Bundle.attention_rows`. A row is that of the input that predicts
+        a token; the last one predicts eos.
+
+        Args:
+            sources: Ids of each source, at least one and at most max_length - 1.
+            targets: Ids of the target of each source, at least one and at most max_length - 1.
         """
         ...
 

@@ -236,11 +236,13 @@ def _build(bundle: Bundle, corpus: CorpusPairs, directory: Path, line: ProgressL
             f"{bundle.origin}: the model computes values that are not finite, because its weights are damaged"
         )
     contexts.train(states)
-    tokens, meter = [], Meter(line.update, "indexing", int(lengths.sum()), unit="tokens")
+    tokens = []
+    meter = Meter(line.update, "indexing", int(lengths.sum()), unit="tokens")
     for batch in target_states(model, bundle, pairs, np.arange(len(pairs))):
         contexts.add(batch.states.numpy())
         tokens.append(batch.tokens)
         meter.advance(len(batch.tokens))
     (directory / INDEX_FILE).write_bytes(faiss.serialize_index(contexts).data)  # raises OSError if the disk is full
     np.save(directory / TOKENS_FILE, torch.cat(tokens).numpy())
-    return {"distance": max(2 * float(states.var(axis=0, ddof=1).sum()), 1e-6)}  # a model may ignore the context
+    variance = float(states.var(axis=0, ddof=1).sum())  # half of the mean squared distance
+    return {"distance": max(2 * variance, 1e-6)}  # it is 0 if the model ignores the context

@@ -1,4 +1,4 @@
-"""Predictions of a bundle's model for given translations, each token given the tokens before it (teacher forcing)."""
+"""What a bundle's model computes for given translations, each token given the tokens before it (teacher forcing)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dragoman.dataset.batch import make_batch
 from dragoman.dataset.buckets import split_into_batches
 from dragoman.dataset.token_store import PairStore
 from dragoman.engines.choose import Ids, TargetScores
+from dragoman.model.capture import capture, private_copy
 from dragoman.model.transformer import Transformer
 from dragoman.search.log_probabilities import log_probabilities, mean_log_probabilities
 from dragoman.text.id_store import IdStore
@@ -94,3 +95,34 @@ def _score_batch(models: Sequence[Transformer], batches: Sequence[TargetStates])
     lengths = batches[0].lengths
     sentences = zip(*(torch.split(torch.cat(found), lengths) for found in (values, predictions)), strict=True)
     return (TargetScores(one.tolist(), predicted.tolist()) for one, predicted in sentences)
+
+
+RECORDED_TOKENS = 2048
+"""Maximum number of source tokens and of target tokens in a batch whose attention is recorded, padding included."""
+
+
+@torch.inference_mode()
+def cross_attention(
+    model: Transformer, bundle: Bundle, sources: Sequence[Ids], targets: Sequence[Ids]
+) -> list[NDArray[np.float32]]:
+    """The attention of each target to its source, (layers, target + 1, source), as `Engine.attention` returns it.
+
+    Args:
+        model: The model.
+        bundle: Its vocabularies.
+        sources: Ids of each source, no longer than the model's limit.
+        targets: Ids of the target of each source.
+    """
+    pairs = PairStore(IdStore.of(map(list, sources)), IdStore.of(map(list, targets)))
+    lengths = pairs.source.lengths + 1, pairs.target.lengths + 1
+    recorded = private_copy(model)
+    found: dict[int, NDArray[np.float32]] = {}
+    for indices in split_into_batches(*lengths, np.lexsort(lengths), RECORDED_TOKENS):
+        batch = make_batch(pairs, indices, bundle.source.vocabulary, bundle.target.vocabulary)
+        batch = batch.to(model.target_embedding.weight.device)
+        with capture(recorded) as recording:
+            recorded.hidden(batch.source, batch.target_input)
+        heads = recording.weights("cross").mean(dim=2).float().cpu().numpy()  # (layers, batch, target, source)
+        for row, index in enumerate(indices.tolist()):
+            found[index] = heads[:, row, : len(targets[index]) + 1, : len(sources[index])]
+    return [found[index] for index in range(len(sources))]

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from dragoman.bundle import Bundle, describe_direction, same_languages
@@ -23,7 +24,7 @@ from dragoman.engines.batching import batches_by_length, refuse_other_process
 from dragoman.engines.choose import ComputeType, Copies, EngineRequest, Ids, TargetScores
 from dragoman.engines.decoders import EnsembleDecoder, PreallocatedDecoder, PrefixDecoder
 from dragoman.engines.nearest_neighbors import NeighborDecoder, open_index
-from dragoman.engines.scoring import score_targets
+from dragoman.engines.scoring import cross_attention, score_targets
 from dragoman.errors import UserError
 from dragoman.kernels import accelerated, supports_unpadded
 from dragoman.model.transformer import Transformer
@@ -144,6 +145,13 @@ class StepEngine:
         refuse_other_process(self._process)
         models = [member.model for member in self._members] or [self.model]
         return score_targets(models, self.request.bundle, sources, targets)
+
+    def attention(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[NDArray[np.float32]]:
+        """The attention of given translations, see `Engine.attention`; of an ensemble, that of the first model."""
+        refuse_other_process(self._process)
+        bundle = self.request.bundle
+        layer = bundle.attention_rows().layer
+        return [weights[layer] for weights in cross_attention(self.model, bundle, sources, targets)]
 
     def _inputs(
         self, sources: Sequence[Ids], prefixes: Sequence[Ids], copies: Sequence[Copies] | None

@@ -6,23 +6,14 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from dragoman.bundle import AttentionRows, Bundle
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.batch import make_batch
-from dragoman.dataset.buckets import split_into_batches
-from dragoman.dataset.token_store import PairStore
-from dragoman.explanation.capture import capture, private_copy
+from dragoman.engines.choose import Engine
 from dragoman.explanation.tokens import WordTokens, word_tokens
-from dragoman.text.id_store import IdStore
 from dragoman.text.link import Link
 from dragoman.text.masking import KINDS, Mask
-
-BATCH_TOKENS = 2048
-"""Maximum number of source tokens and of target tokens in a batch, padding included."""
 
 OTHER_KIND = 1e-3
 """Factor for the attention of a word to punctuation and of punctuation to a word."""
@@ -38,32 +29,29 @@ EPSILON = 1e-9
 Weights = NDArray[np.float32]
 
 
-def align(
-    bundle: Bundle, sources: Sequence[str], targets: Sequence[str], rows: AttentionRows | None = None
-) -> list[tuple[Link, ...]]:
+def align(bundle: Bundle, engine: Engine, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[Link, ...]]:
     """The words of each source that the words of its translation translate, by one pass of the model.
 
-    The translations may come from any engine. Every source word has a link; words of a translation that translate no
+    The translations may come from anywhere. Every source word has a link; words of a translation that translate no
     word may have none. There are no links if the source or the translation is too long for one pass of the model.
 
     Args:
-        bundle: The model and its tokenizers.
+        bundle: The tokenizers, and which attention aligns words.
+        engine: The engine of the bundle.
         sources: The texts.
         targets: The translation of each.
-        rows: The attention to use; by default that which the bundle names.
 
     Raises:
         UserError: The bundle is damaged.
     """
-    if not sources:
-        return []
-    rows = rows or bundle.attention_rows()
+    shifted = bundle.attention_rows().shifted
     pairs = read_words(bundle, sources, targets)
-    whole = [index for index, (source, target) in enumerate(pairs) if not (source.is_cut or target.is_cut)]
+    usable = [index for index, (source, target) in enumerate(pairs) if source.is_usable and target.is_usable]
     links: list[tuple[Link, ...]] = [()] * len(pairs)
-    attention = attention_between_words(bundle, [pairs[index] for index in whole])
-    for index, weights in zip(whole, attention, strict=True):
-        links[index] = tuple(_find_links(*pairs[index], weights[rows.layer, int(rows.shifted)]))
+    attention = engine.attention([pairs[index][0].ids for index in usable], [pairs[index][1].ids for index in usable])
+    for index, rows in zip(usable, attention, strict=True):
+        weights = between_words(*pairs[index], rows[1:] if shifted else rows[:-1])
+        links[index] = tuple(_find_links(*pairs[index], weights))
     return links
 
 
@@ -81,34 +69,13 @@ def _mask_like(mask: Mask, target: str) -> Mask:
     return Mask(mask.apply(target) if mask.spans else target, mask.spans)
 
 
-@torch.inference_mode()
-def attention_between_words(bundle: Bundle, pairs: Sequence[tuple[WordTokens, WordTokens]]) -> list[Weights]:
-    """The attention of the words of each target to those of its source, (layers, 2, target words, source words).
+def between_words(source: WordTokens, target: WordTokens, tokens: Weights) -> Weights:
+    """Attention between words, (…, target words, source words), given that between tokens, (…, target, source).
 
-    The mean over all heads; of each layer, first the rows that predict the words, then the rows that read them.
+    The attention from a word is the mean over its tokens, and that to a word the sum.
     """
-    store = PairStore(IdStore.of(source.ids for source, _ in pairs), IdStore.of(target.ids for _, target in pairs))
-    lengths = store.source.lengths + 1, store.target.lengths + 1
-    model = private_copy(bundle.model)
-    found: dict[int, Weights] = {}
-    for indices in split_into_batches(*lengths, np.lexsort(lengths), BATCH_TOKENS):
-        batch = make_batch(store, indices, bundle.source.vocabulary, bundle.target.vocabulary)
-        batch = batch.to(model.target_embedding.weight.device)
-        with capture(model) as recording:
-            model.hidden(batch.source, batch.target_input)
-        heads = recording.weights("cross").mean(dim=2)  # (layers, batch, target, source)
-        for index, tokens in zip(indices.tolist(), heads.unbind(dim=1), strict=True):
-            source, target = pairs[index]
-            found[index] = _between_words(source, target, tokens)
-    return [found[index] for index in range(len(pairs))]
-
-
-def _between_words(source: WordTokens, target: WordTokens, tokens: Tensor) -> Weights:
-    """Attention between tokens, (layers, target, source), as `attention_between_words` returns it."""
-    length, sizes = len(target.ids), np.maximum(target.shares.sum(axis=1), 1e-9)[:, None]
-    weights = tokens[:, : length + 1, : len(source.ids)].float().cpu().numpy()
-    rows = np.stack([weights[:, :-1], weights[:, 1:]], axis=1)  # (layers, 2, target tokens, source tokens)
-    return np.asarray((target.shares / sizes) @ (rows @ source.shares.T), dtype=np.float32)
+    sizes = np.maximum(target.shares.sum(axis=1), EPSILON)[:, None]
+    return np.asarray((target.shares / sizes) @ (tokens @ source.shares.T), dtype=np.float32)
 
 
 def score_words(source: WordTokens, target: WordTokens, weights: Weights) -> Weights:
@@ -139,8 +106,6 @@ def _find_links(source: WordTokens, target: WordTokens, weights: Weights) -> Ite
     A source word without such a link is linked to the target word that matches it best. A target word may have none:
     articles that the source lacks attend to other words.
     """
-    if not (source.words and target.words):
-        return
     scores = score_words(source, target, weights)
     best, places = scores.argmax(axis=1), np.arange(len(target.words))
     attention = weights[places, best] / np.maximum(weights.sum(axis=1), EPSILON)
@@ -185,14 +150,35 @@ def choose_rows(bundle: Bundle, pairs: Sequence[Pair], dictionary: Collection[tu
     return AttentionRows(layer, bool(shifted))
 
 
+def attention_between_words(bundle: Bundle, pairs: Sequence[tuple[WordTokens, WordTokens]]) -> list[Weights]:
+    """The attention of the words of each target to those of its source, (layers, 2, target words, source words).
+
+    Of each layer, first the rows that predict the words, then the rows that read them.
+    """
+    from dragoman.engines.scoring import cross_attention  # with torch, which `align` does not need
+
+    sources, targets = [source.ids for source, _ in pairs], [target.ids for _, target in pairs]
+    found = []
+    for (source, target), tokens in zip(pairs, cross_attention(bundle.model, bundle, sources, targets), strict=True):
+        rows = np.stack([tokens[:, :-1], tokens[:, 1:]], axis=1)  # (layers, 2, target, source)
+        found.append(between_words(source, target, rows))
+    return found
+
+
 def known_links(
     source: WordTokens, target: WordTokens, dictionary: Collection[tuple[str, str]]
 ) -> Iterator[tuple[int, int]]:
     """The indices of words that are equal, or in a dictionary in lower case, and occur once on each side."""
-    ours, theirs = ([word.lower() for word in side.spellings] for side in (source, target))
-    our_counts, their_counts = Counter(ours), Counter(theirs)
-    for index, word in enumerate(ours):
-        for other_index, other in enumerate(theirs):
-            known = (word == other and word[0].isalnum()) or (word, other) in dictionary
-            if known and our_counts[word] == their_counts[other] == 1:
+    theirs = _single_words(target)
+    for word, index in _single_words(source).items():
+        for other, other_index in theirs.items():
+            is_same = word == other and word[0].isalnum()
+            if is_same or (word, other) in dictionary:
                 yield index, other_index
+
+
+def _single_words(text: WordTokens) -> dict[str, int]:
+    """The words that occur once, in lower case, with their indices."""
+    words = [word.lower() for word in text.spellings]
+    counts = Counter(words)
+    return {word: index for index, word in enumerate(words) if counts[word] == 1}

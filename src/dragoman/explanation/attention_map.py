@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dragoman.bundle import Bundle
-from dragoman.explanation.capture import KINDS, AttentionKind, capture, private_copy
 from dragoman.explanation.tokens import TokenSequence, sequence_labels
+from dragoman.model.capture import KINDS, AttentionKind, capture, private_copy
 
 Weights = NDArray[np.float32]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -15,8 +17,27 @@ from dragoman.search.logits_processors import LogitsProcessor, apply_processors,
 from dragoman.settings import Decoding
 from dragoman.text.translation import Translation, translation_html
 
+if TYPE_CHECKING:
+    from dragoman.explanation.influence import Influence
+    from dragoman.explanation.logit_lens import LogitLens
+
 ALTERNATIVES = 8
 """Likeliest tokens shown at each position of an explained translation."""
+
+
+@dataclass(frozen=True)
+class ModelInput:
+    """What a model reads to score a translation.
+
+    Attributes:
+        bundle: The translator, on its device.
+        source: Ids of the text, without eos.
+        target: Ids of the translation, without bos and eos.
+    """
+
+    bundle: Bundle
+    source: list[int]
+    target: list[int]
 
 
 @dataclass(frozen=True)
@@ -26,12 +47,28 @@ class Explanation:
     `alternatives` has, for each token of the translation and for its end, the likeliest tokens at that position
     with their probabilities, best first, and the chosen token if it is not among them. `steps` are those of the
     beam search, each with all candidates that it considered, best first; a sampled translation has none.
+    `influence` and `logit_lens` run the model again, with `model_input`, when they are first read.
     """
 
     translation: Translation
     attention: AttentionMap
     alternatives: list[list[tuple[str, float]]]
     steps: list[list[Candidate]]
+    model_input: ModelInput = field(repr=False)
+
+    @cached_property
+    def influence(self) -> Influence:
+        """Which source words the translation depends on: its probability without each of them."""
+        from dragoman.explanation.influence import measure_influence
+
+        return measure_influence(self.model_input.bundle, self.model_input.source, self.model_input.target)
+
+    @cached_property
+    def logit_lens(self) -> LogitLens:
+        """What each decoder layer would predict in place of each token of the translation."""
+        from dragoman.explanation.logit_lens import look_through_lens
+
+        return look_through_lens(self.model_input.bundle, self.model_input.source, self.model_input.target)
 
     def _repr_html_(self) -> str:
         """What notebooks show: see `explanation_html`."""
@@ -61,7 +98,7 @@ def explain(
     attention, logits = map_attention(bundle, source, target)
     processors = build_processors(decoding, vocabulary.forbidden_ids, vocabulary.eos)
     alternatives = _alternatives(vocabulary.tokens, logits, [*target, vocabulary.eos], processors)
-    return Explanation(translation, attention, alternatives, trace.steps[0])
+    return Explanation(translation, attention, alternatives, trace.steps[0], ModelInput(bundle, source, target))
 
 
 def _alternatives(

@@ -67,9 +67,11 @@ def _word_starts(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int]:
         or index in separate
         or ids[position - 1] in separate
         or tokenizer.starts_word(vocabulary.tokens[index])
+        or _WITHOUT_SPACES.match(vocabulary.tokens[index])
     ]
 
 
+_WITHOUT_SPACES = regex.compile(f"[{WITHOUT_SPACES}]")  # each token of such a script is shown as a word
 _CHUNK = regex.compile(rf"[^\s\p{{Cc}}{METASPACE}]+")  # what `collapse_spaces` separates
 _LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}_]--[{WITHOUT_SPACES}]]"
 _WORD = regex.compile(
@@ -103,6 +105,11 @@ class WordTokens:
     spellings: list[str]
     shares: Shares
     is_cut: bool
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether there are words, and one pass of the model can read all of them."""
+        return bool(self.words) and not self.is_cut
 
 
 def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
@@ -200,7 +207,8 @@ def sequence_labels(sequence: TokenSequence) -> list[str]:
 
 def token_label(tokenizer: Tokenizer, token: str) -> str:
     """The label of a single token, such as an alternative that is not in the translation."""
-    return _label(token, token == tokenizer.vocabulary.specials.eos or tokenizer.starts_word(token))
+    specials = tokenizer.vocabulary.specials
+    return _label(token, token in (specials.bos, specials.eos) or tokenizer.starts_word(token))
 
 
 def _label(token: str, starts_word: bool) -> str:

@@ -13,8 +13,7 @@ from dragoman.bundle import Bundle
 from dragoman.errors import UserError, nearest
 from dragoman.export.parity import Parity, Sample, measure_parity
 from dragoman.export.protocol import Exporter, without_masking
-from dragoman.system.files import atomic_directory, is_unused, read_json, write_json
-from dragoman.system.leftovers import follow_links, remove_leftovers
+from dragoman.system.files import atomic_directory, follow_links, is_unused, read_json, remove_leftovers, write_json
 from dragoman.system.progress import Log, no_log
 
 PARITY_FILE = "parity.json"

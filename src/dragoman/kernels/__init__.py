@@ -4,9 +4,9 @@ Each kernel computes the same as the plain module or function that it replaces, 
 compares values and gradients. Only dropout differs: it rounds its probability to a multiple of 1/256. `accelerate`
 replaces leaf modules in place, so `dragoman.model` does not import kernels.
 
-- On a CPU: `linear`, `prepacked_linear` (for translation), `dropout`, `varlen` and `varlen_attention` (sentences of
-  many lengths in one sequence)
-- On a GPU: `unpadded` and `unpadded_attention`
+- On a CPU: `linear` (for training, and with prepacked weights for translation), `dropout`, `varlen` (sentences of many
+  lengths in one sequence)
+- On a GPU: `unpadded`
 - The loss: `projected_loss`, `projected_r_drop`
 - `accelerate` has the table of kernels; `operators` says which operators this build of torch has
 """

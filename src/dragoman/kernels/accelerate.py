@@ -10,11 +10,10 @@ import torch
 from torch import nn
 
 from dragoman.kernels.dropout import ByteDropout
-from dragoman.kernels.linear import OneDNNLinear, UnslicedLinear
+from dragoman.kernels.linear import OneDNNLinear, PrepackedLinear, UnslicedLinear
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
-from dragoman.kernels.prepacked_linear import PrepackedLinear
-from dragoman.kernels.unpadded_attention import UnpaddedAttention
-from dragoman.kernels.varlen_attention import FusedVarlenAttention, VarlenAttention
+from dragoman.kernels.unpadded import UnpaddedAttention
+from dragoman.kernels.varlen import FusedVarlenAttention, VarlenAttention
 from dragoman.model.attention import FusedAttention, ScaledDotProductAttention, StackedLinear
 from dragoman.model.torch_transformer import TorchTransformer
 from dragoman.model.transformer import Transformer

@@ -174,6 +174,11 @@ class NumberWords:
         whole, beginnings = self.possible.get(number, _NONE)
         if any(word in whole or word.startswith(beginnings) for word in words):
             return True
+        _, ones = self.possible.get(1, _NONE)
+        if number >= 100 and any(
+            word.startswith(tuple(f"{one}{each}" for one in ones for each in beginnings)) for word in words
+        ):
+            return True  # "einhundert"
         for unit in self.possible:
             count, rest = divmod(number, unit) if unit >= 100 else (1, number - unit)
             if unit < 20 or count < 1 or not 0 <= rest < max(20, unit) or (count, rest) == (1, 0):

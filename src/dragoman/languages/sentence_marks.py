@@ -38,9 +38,9 @@ BETWEEN_SENTENCES = regex.compile(
 """Where a sentence may end inside of a text: the spaces there, or nothing. Abbreviations are not considered."""
 
 _END = regex.compile(rf"[\s{SENTENCE_ENDS}]+$")
-_LINE_START = regex.compile(rf"\p{{White_Space}}*{_QUOTES}")
-_SENTENCE_START = regex.compile(rf"[{SENTENCE_ENDS}]{_QUOTES}\p{{White_Space}}+{_QUOTES}\Z")
-_NEAR = 10  # characters between two sentences, at most
+LINE_START = regex.compile(rf"\p{{White_Space}}*{_QUOTES}")
+SENTENCE_START = regex.compile(rf"[{SENTENCE_ENDS}]{_QUOTES}\p{{White_Space}}+{_QUOTES}\Z")
+NEAR = 10  # characters between two sentences, at most
 
 _ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
 _TITLES = (
@@ -110,8 +110,8 @@ def without_end(text: str) -> str:
 
 def starts_sentence(text: str, start: int) -> bool:
     """Whether a word is the first one of a text or, judging by the punctuation before it, of a sentence."""
-    before = text[max(0, start - _NEAR) : start]
-    return (start <= _NEAR and _LINE_START.fullmatch(before) is not None) or bool(_SENTENCE_START.search(before))
+    before = text[max(0, start - NEAR) : start]
+    return (start <= NEAR and LINE_START.fullmatch(before) is not None) or bool(SENTENCE_START.search(before))
 
 
 def ends_in_abbreviation(text: str, language: str) -> bool:

@@ -41,12 +41,11 @@ def learn_dictionary(pairs: Iterable[Pair]) -> list[tuple[str, str]]:
     sources, targets = [source for source, _ in kept], [target for _, target in kept]
     if any(has_no_spaces(map("".join, side)) for side in (sources, targets)):
         return []
-    sides = _lower_case(sources), _lower_case(targets)
-    spelling = _spelling(sources), _spelling(targets)
+    source_spelling, target_spelling = _spelling(sources), _spelling(targets)
     return sorted(
-        (spelling[0][first], spelling[1][second])
-        for first, second in _find_mutual(*sides)
-        if first in spelling[0] and second in spelling[1]
+        (source_spelling[source], target_spelling[target])
+        for source, target in _find_mutual(_lower_case(sources), _lower_case(targets))
+        if source in source_spelling and target in target_spelling
     )
 
 

@@ -20,7 +20,7 @@ class Element:
         ends: A sentence ends before and after it.
         wraps: It only breaks a line: the sentence continues if the text after it begins with a lower-case letter.
         kept: It is left alone, with all that it contains.
-        apart: Its content is a separate text, as that of a footnote is.
+        apart: Its content is a separate text, as that of a footnote or a drawing is.
         word: It stands for a word: the sentence has a placeholder, such as {1}.
         alone: It stands for a word only if it touches no letter; otherwise it is probably formatting.
         filled: It stands for a word only if it contains text.
@@ -78,7 +78,9 @@ _TEXTS_BY_VALUE: Mapping[tuple[str, str], Mapping[str, frozenset[str]]] = {
     ("input", "value"): {"type": frozenset(("button", "submit", "reset"))},
 }
 """Attributes that people read, in elements of which another attribute has one of these values."""
-_LABELS = {("optgroup", "label"), ("option", "label"), ("track", "label"), ("table", "summary")}
+_LABELS = {("optgroup", "label"), ("option", "label"), ("track", "label"), ("table", "summary"), ("th", "abbr")}
+"""Others that people read, in these elements only. Left alone are names of files (`download`), other documents
+(`srcdoc`), and Braille."""
 
 _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
@@ -132,7 +134,7 @@ class Elements:
         if attributes.get("mtype") == "protected":
             return True
         stated = attributes.get("lang") or attributes.get("xml:lang")
-        is_part = bool(self.language and stated) and name not in ("html", "body")
+        is_part = bool(self.language and stated) and name not in ("html", "body", "ncx")
         return is_part and not same_language(stated or "", self.language)
 
 
@@ -152,6 +154,9 @@ def _table(*rows: tuple[Element, str]) -> Mapping[str, Element]:
     return {name: element for element, names in rows for name in names.split()}
 
 
+_OF_DRAWINGS = "desc text"
+"""Elements of SVG with text, which programs use as names of other things, too."""
+
 _VOID_BLOCKS = "base col frame link meta"
 """Elements of HTML without content that programs use as names of other things in their strings, as in `<link>`."""
 
@@ -162,14 +167,15 @@ HTML = Elements(
             "address article aside blockquote body button caption center colgroup dd details dialog dir div dl dt "
             "fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li "
             "main menu nav noframes noscript ol optgroup option p search section select summary table tbody td tfoot "
-            f"th thead title tr ul {_VOID_BLOCKS}",
+            f"th thead title tr ul {_VOID_BLOCKS} {_OF_DRAWINGS}",
         ),
         (LINES, "pre"),
         (BREAK, "br"),
         (DIVIDER, "textarea"),
         (WORD, "code kbd math samp var"),
-        (OBJECT, "area audio canvas embed iframe img input object svg video"),
-        (HIDDEN, "param script source style template track wbr"),
+        (OBJECT, "area embed img input"),
+        (BOX, "audio canvas iframe object svg video"),
+        (HIDDEN, "metadata param script source style template track wbr"),
         (CLINGING, "rp rt rtc"),
         (MAYBE_NOTE, "sup"),
         (LINK, "a"),
@@ -195,13 +201,22 @@ HTML = Elements(
 )
 """HTML, EPUB and Markdown; names are in lower case."""
 
-SUBTITLES = HTML.with_rows(INLINE, ("c", "lang", "v"))
-"""SRT and WebVTT."""
+SUBTITLES = HTML.with_rows(INLINE, ("c", "lang")).with_rows(BLOCK, ("v",))
+"""SRT and WebVTT, in which each voice is a speaker."""
 
 VOID = frozenset(f"area br embed hr img input param source track wbr {_VOID_BLOCKS}".split())
 """The elements of HTML without content and closing tag."""
 
-_NAMES_IN_STRINGS = HTML.rows.keys() - {*_VOID_BLOCKS.split(), "param", "source", "track", "area", "embed", "input"}
+_NAMES_IN_STRINGS = HTML.rows.keys() - {
+    *f"{_VOID_BLOCKS} {_OF_DRAWINGS}".split(),
+    "metadata",
+    "param",
+    "source",
+    "track",
+    "area",
+    "embed",
+    "input",
+}
 STRINGS = replace(HTML, rows={name: HTML.rows[name] for name in _NAMES_IN_STRINGS})
 """HTML in the strings of programs, which have other tags, too, such as `<0>` and `<link>`."""
 
@@ -211,7 +226,8 @@ UNCLOSED = frozenset(("br", "hr", "img", "li", "p", "wbr"))
 XML = Elements(
     {
         **{name: row for name, row in HTML.rows.items() if row in (WORD, CLINGING, MAYBE_NOTE, LINK)},
-        **dict.fromkeys(("img", "svg"), OBJECT),
+        "img": OBJECT,
+        "svg": BOX,
     }
 )
 """XML of an unknown vocabulary: what has the same name as a part of a sentence in HTML is probably the same."""

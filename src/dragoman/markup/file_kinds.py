@@ -159,6 +159,7 @@ FILE_KINDS = (
         "export its localizations in Xcode, which gives .xliff files",
         "export its localizations in Xcode, which gives .xliff files",
         (".stringsdict", ".xcstrings"),
+        r'\{\s*"sourceLanguage"\s*:',
     ),
     FileKind(
         "a file of XML, with tags between the texts",
@@ -178,6 +179,8 @@ FILE_KINDS = (
         _CONVERT.format("prop2po --personality=strings -t en.strings de.strings de.po"),
         _THERE_AND_BACK.format("prop2po --personality=strings", "po2prop"),
         (".strings",),
+        r"(?:(?:(?:/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+)\s*+)*+"
+        r'"(?:[^"\\\n]|\\.)*+"\s*=\s*"(?:[^"\\]|\\.)*+"\s*;\s*+){2}',
     ),
     FileKind(
         "a file of YAML, with a key before each text",
@@ -256,8 +259,8 @@ def find_document_kind(name: str, head: bytes) -> FileKind | None:
         name: Its name.
         head: How its content starts.
     """
-    suffixes = (kind for kind in FILE_KINDS if name.lower().endswith(kind.document_suffixes))
-    return next(suffixes, None) or find_file_kind(name, head)
+    stated = next((kind for kind in FILE_KINDS if name.lower().endswith(kind.document_suffixes)), None)
+    return stated or find_file_kind(name, head)
 
 
 def find_keys(source: bytes, target: bytes) -> FileKind | None:

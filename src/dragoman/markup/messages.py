@@ -15,7 +15,7 @@ from functools import partial
 
 import regex
 
-from dragoman.markup.elements import DIVIDER, WORD
+from dragoman.markup.elements import DIVIDER, WORD, Elements
 from dragoman.markup.items import Fixed, Item, TextItem
 from dragoman.markup.tags import CodeEdge, ReadText, match_edges, string_items
 
@@ -113,7 +113,7 @@ _IN_PLURAL = regex.compile(rf"{_QUOTED.pattern}|#|{_REPLACED}")
 
 
 def message_items(
-    text: str, read_text: ReadText, is_html: bool = False, encode: Callable[[str], str] = str
+    text: str, read_text: ReadText, elements: Elements, is_html: bool = False, encode: Callable[[str], str] = str
 ) -> list[Item]:
     """The items of a string, which may be a message with forms, and contain tags.
 
@@ -123,6 +123,7 @@ def message_items(
     Args:
         text: The string.
         read_text: The items of a text between these.
+        elements: What the elements that have rows do.
         is_html: Whether tags that are not closed are also tags.
         encode: What the file contains for something that is kept.
     """
@@ -130,7 +131,8 @@ def message_items(
     for stretch in find_stretches(text):
         part = text[stretch.start : stretch.end]
         if stretch.is_text:
-            items += string_items(part, partial(read_stretch, stretch, read_text, encode=encode), is_html, encode)
+            read = partial(read_stretch, stretch, read_text, encode=encode)
+            items += string_items(part, read, elements, is_html, encode)
         else:
             items.append(Fixed((encode(part),), DIVIDER))
     return items

@@ -15,7 +15,6 @@ from dragoman.markup.elements import (
     HIDDEN,
     INLINE,
     OBJECT,
-    STRINGS,
     UNCLOSED,
     Element,
     Elements,
@@ -75,13 +74,17 @@ class Tag:
 Event: TypeAlias = Item | Tag
 
 
-def fold_tags(events: Sequence[Event]) -> list[Item]:
+def fold_tags(events: Sequence[Event], depth: int = 0) -> list[Item]:
     """The items of a text with tags, in which nothing is inside of an element that is kept.
 
     Tags that end sentences are dividers. Between them, a pair of tags with what it surrounds is a group, and all other
     tags are kept. Of two pairs that cross, the first one is a group.
+
+    Args:
+        events: Text and tags.
+        depth: How many elements with a separate text are around them.
     """
-    kept = _keep_elements(events)
+    kept = _keep_elements(events, depth)
     items: list[Item] = []
     start = 0
     for index, event in enumerate(kept):
@@ -91,19 +94,19 @@ def fold_tags(events: Sequence[Event]) -> list[Item]:
     return items + _fold_pairs(kept[start:])
 
 
-def _keep_elements(events: Sequence[Event]) -> list[Event]:
-    """The events, with a fixed item for each element that is kept.
+def _keep_elements(events: Sequence[Event], depth: int) -> list[Event]:
+    """The events, with a fixed item for each element that is kept or apart.
 
     One in a sentence that is not closed ends where the sentence must end; any other one ends with the text.
     """
-    if not any(isinstance(event, Tag) and event.element.kept for event in events):
+    if not any(isinstance(event, Tag) and (event.element.kept or event.element.apart) for event in events):
         return list(events)
     closings = _match(events)
     found: list[Event] = []
     index = 0
     while index < len(events):
         event = events[index]
-        if not isinstance(event, Tag) or not event.element.kept or event.element.wraps:
+        if not isinstance(event, Tag) or not (event.element.kept or event.element.apart) or event.element.wraps:
             found.append(event)
         elif event.kind == "closing":
             found.append(Fixed((event.raw,), BLOCK if event.element.ends else HIDDEN))
@@ -112,16 +115,18 @@ def _keep_elements(events: Sequence[Event]) -> list[Event]:
         else:
             last = closings.get(index)
             last = _end_of_unclosed(events, index) if last is None else last
-            found.append(_kept(events[index : last + 1], event.element))
+            found.append(_kept(events[index : last + 1], event.element, depth))
             index = last
         index += 1
     return found
 
 
-def _kept(events: Sequence[Event], element: Element) -> Fixed:
-    """An element that is kept, as one item, given its start tag, its content and its end."""
+def _kept(events: Sequence[Event], element: Element, depth: int) -> Fixed:
+    """An element that is kept or apart, as one item, given its start tag, its content and its end."""
     first, rest = events[0], events[1:]
     start = first.parts if isinstance(first, Tag) else ()
+    if element.apart and depth < MAX_DEPTH:
+        return Fixed((*start, Inner(tuple(fold_tags(rest, depth + 1)))), element)
     raw = "".join(event.raw if isinstance(event, Tag) else raw_text([event]) for event in rest)
     has_text = any(isinstance(event, TextItem) and event.text.strip() for event in events)
     return Fixed((*start, raw), element if has_text or not element.filled else OBJECT)
@@ -250,7 +255,7 @@ ReadText: TypeAlias = Callable[[str], Iterable[Item]]
 
 
 def string_items(
-    text: str, read_text: ReadText, is_html: bool = False, encode: Callable[[str], str] = str
+    text: str, read_text: ReadText, elements: Elements, is_html: bool = False, encode: Callable[[str], str] = str
 ) -> list[Item]:
     """The items of a string of a program, such as "Click <b>here</b>".
 
@@ -260,6 +265,7 @@ def string_items(
     Args:
         text: The string.
         read_text: The items of a text between tags.
+        elements: What the elements that have rows do.
         is_html: Whether tags that are not closed are also tags.
         encode: What the file contains for a tag.
     """
@@ -271,7 +277,7 @@ def string_items(
     position = 0
     for index, tag in enumerate(tags):
         if is_html or index in paired or not _is_edge(tag) or tag[2].lower() in UNCLOSED:
-            events += [*read_text(text[position : tag.start()]), _string_tag(tag, index in paired, encode)]
+            events += [*read_text(text[position : tag.start()]), _string_tag(tag, index in paired, elements, encode)]
             position = tag.end()
     return fold_tags([*events, *read_text(text[position:])])
 
@@ -280,12 +286,12 @@ def _is_edge(tag: re.Match[str]) -> bool:
     return tag[2] is not None and not tag[3].endswith("/")
 
 
-def _string_tag(tag: re.Match[str], is_paired: bool, encode: Callable[[str], str]) -> Event:
+def _string_tag(tag: re.Match[str], is_paired: bool, elements: Elements, encode: Callable[[str], str]) -> Event:
     """A tag of a string; also a comment, and a tag that contains another."""
     if tag[2] is None:
         return Fixed((encode(tag[0]),))
     name = tag[2].lower()
     kind: Literal["opening", "closing", "single"] = "closing" if tag[1] else "opening" if is_paired else "single"
-    if kind == "single" and _is_edge(tag) and name in STRINGS.rows and not STRINGS.rows[name].kept:
+    if kind == "single" and _is_edge(tag) and name in elements.rows and not elements.rows[name].kept:
         kind = "opening"
-    return tag_event(tag[0], name, kind, STRINGS, encode)
+    return tag_event(tag[0], name, kind, elements, encode)

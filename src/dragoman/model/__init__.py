@@ -2,5 +2,6 @@
 
 Read `transformer` first: encoder and decoder, made of `layers`, made of `attention`; `masks` say what may attend, and
 `positions` where each token is. `cache` keeps keys and values of earlier positions while a translation is decoded.
-`build` makes a model from its settings; `torch_transformer` is a second implementation, to compare with ours.
+`build` makes a model from its settings, and `capture` records its attention. `torch_transformer` is a second
+implementation, to compare with ours.
 """

@@ -8,5 +8,6 @@ A request: `app` routes it, a protocol reads it, `service` finds the model and c
 - Files: `uploads`, translated in `documents`, stored in `downloads`
 - Storage: `storage` of glossaries and corrections, `keys`
 - Operations: `start`, `server` with its connections, `config`, `models`, `monitoring`
-- The package `page`: the page in the browser
+- The package `page`: the page in the browser; `inspector` and `inspector_app`:
+  the page of `dragoman inspect --serve`
 """

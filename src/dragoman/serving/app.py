@@ -112,12 +112,22 @@ UPLOADS = ("/translate_file", "/v2/document")
 """Paths to which files are sent."""
 
 
-def build_app(service: Service, on_start: Callable[[], None] = lambda: None) -> Starlette:
+ANY_ORIGIN = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
+
+
+def build_app(
+    service: Service,
+    on_start: Callable[[], None] = lambda: None,
+    routes: Sequence[BaseRoute] = ROUTES,
+    access: Middleware = ANY_ORIGIN,
+) -> Starlette:
     """The application that answers requests with a service.
 
     Args:
         service: Translates.
         on_start: Called in the event loop when the server starts.
+        routes: Which path is answered by what.
+        access: Which pages may send requests and read the replies.
     """
 
     @asynccontextmanager
@@ -128,10 +138,10 @@ def build_app(service: Service, on_start: Callable[[], None] = lambda: None) -> 
         service.close()
 
     app = Starlette(
-        routes=ROUTES,
+        routes=routes,
         middleware=[
             Middleware(ObserveRequests, metrics=service.metrics),
-            Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"]),
+            access,
             Middleware(LimitBodies, settings=service.settings, uploads=UPLOADS),
         ],
         exception_handlers={

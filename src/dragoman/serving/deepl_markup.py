@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.formats.xml_text import (
     XmlFragment,
     name_numbers,
@@ -12,9 +13,8 @@ from dragoman.documents.formats.xml_text import (
     restore_numbers,
     structural_elements,
 )
-from dragoman.documents.html_text import HtmlText
 from dragoman.documents.passage import Writing
-from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
+from dragoman.documents.segment import SegmentedDocument
 from dragoman.errors import UserError
 from dragoman.markup.elements import BLOCK, HTML, WORD, Elements
 from dragoman.markup.xml import NotWellFormedError, encode_xml
@@ -22,6 +22,7 @@ from dragoman.serving.errors import RequestError
 from dragoman.serving.models import ServedModel
 from dragoman.serving.parameters import Parameters
 from dragoman.serving.texts import OpenText
+from dragoman.text.translation import Translation
 
 
 def read_markup(parameters: Parameters) -> OpenText:
@@ -97,7 +98,7 @@ class _LikeHtml:
         self._html = HtmlText(name_numbers(xml), model.source, model.whole_lines, elements)
         self.segments = self._html.segments
 
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> str:
+    def assemble(self, translations: Sequence[Translation]) -> str:
         """The text with the translation of each segment."""
         return restore_numbers(self._html.assemble(translations))
 

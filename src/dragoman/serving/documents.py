@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeVar
@@ -56,13 +56,15 @@ class DocumentSlots:
 
     Args:
         most: The number of places.
-        most_bytes: Maximum size of the content of all files together; a single file may be larger.
+        most_bytes: Maximum size of the content of all files together, with those that arrive; a single file may be
+            larger.
     """
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self._threads = ThreadPoolExecutor(most, "dragoman-document")
         self._most, self._most_bytes = most, most_bytes
         self._sizes: list[int] = []  # of the files that have places
+        self._arriving: dict[object, int] = {}  # the bytes of each file that have arrived
         self._lock = Lock()
 
     def take(self, size: int) -> DocumentSlot:
@@ -72,11 +74,42 @@ class DocumentSlots:
             RequestError: There is none.
         """
         with self._lock:
-            is_too_large = bool(self._sizes) and sum(self._sizes) + size > self._most_bytes
-            if is_too_large or len(self._sizes) == self._most:
-                raise RequestError(503, "The server translates too many files; try again later.", 10)
+            if len(self._sizes) == self._most:
+                raise _too_many_files()
+            self._require_room(size)
             self._sizes.append(size)
         return DocumentSlot(self._threads, lambda: self._give_back(size))
+
+    @contextmanager
+    def arriving(self) -> Iterator[Callable[[int], None]]:
+        """Count the bytes of a file while it arrives; call what this yields with their number by now.
+
+        Raises:
+            RequestError: All files together are too large.
+        """
+        file = object()
+
+        def count(size: int) -> None:
+            with self._lock:
+                self._arriving.pop(file, None)
+                self._require_room(size)
+                self._arriving[file] = size
+
+        try:
+            yield count
+        finally:
+            with self._lock:
+                self._arriving.pop(file, None)
+
+    @property
+    def arrived_bytes(self) -> int:
+        """How many bytes of files that are not complete have arrived."""
+        return sum(self._arriving.values())
+
+    def _require_room(self, size: int) -> None:
+        others = [*self._sizes, *self._arriving.values()]
+        if others and sum(others) + size > self._most_bytes:
+            raise _too_many_files()
 
     def _give_back(self, size: int) -> None:
         with self._lock:
@@ -85,6 +118,10 @@ class DocumentSlots:
     def close(self) -> None:
         """End the threads as soon as their work is done."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _too_many_files() -> RequestError:
+    return RequestError(503, "The server translates too many files; try again later.", 10)
 
 
 class DocumentSlot:

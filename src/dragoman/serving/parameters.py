@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -118,7 +118,7 @@ async def _read_multipart(request: Request, service: Service) -> list[tuple[str,
     # The parser would read text that is not in the charset as Latin-1, which represents all bytes.
     headers = Headers({"content-type": f'{MULTIPART}; charset=latin-1; boundary="{boundary}"'})
 
-    async def read_chunks() -> AsyncGenerator[bytes, None]:
+    async def read_chunks(count: Callable[[int], None]) -> AsyncGenerator[bytes, None]:
         length = 0
         async for chunk in request.stream():
             yield chunk
@@ -126,17 +126,19 @@ async def _read_multipart(request: Request, service: Service) -> list[tuple[str,
             if length > service.settings.body_bytes:
                 fields = [value for name, value in parser.items if name in KEY_PARAMETERS and isinstance(value, str)]
                 service.require_key(stated_key(request) or next(iter(fields), ""))
+                count(length)
 
-    parser = MultiPartParser(headers, read_chunks(), max_fields=MAX_FIELDS, max_part_size=MAX_BYTES)
-    parser.spool_max_size = _SPOOLED
-    try:
-        form = await parser.parse()
-    except MultiPartException as error:
-        raise RequestError(400, error.message) from None
-    try:
-        return [(_decode(name, charset), await _content(value, charset)) for name, value in form.multi_items()]
-    finally:
-        await form.close()
+    with service.documents.arriving() as count:
+        parser = MultiPartParser(headers, read_chunks(count), max_fields=MAX_FIELDS, max_part_size=MAX_BYTES)
+        parser.spool_max_size = _SPOOLED
+        try:
+            form = await parser.parse()
+        except MultiPartException as error:
+            raise RequestError(400, error.message) from None
+        try:
+            return [(_decode(name, charset), await _content(value, charset)) for name, value in form.multi_items()]
+        finally:
+            await form.close()
 
 
 async def _content(value: str | UploadFile, charset: str) -> str | Upload | None:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
+from dragoman.documents.segment import Segment, TranslateSegments
 from dragoman.documents.sentences import CountTokens, DividedSegments
 from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import FairQueue, Job, Priority
 from dragoman.settings.serving import Serving
+from dragoman.text.translation import Translation
 
 _LOG = logging.getLogger(__name__)
 _SLOWEST_RETRY = 60
@@ -35,11 +36,11 @@ async def run_by_size(size: int, work: Callable[[], Result]) -> Result:
 class Waiter:
     """A request that waits for its segments."""
 
-    results: list[TranslatedSegment | None]
+    results: list[Translation | None]
     missing: int
     future: asyncio.Future[None]
 
-    def receive(self, positions: list[int], result: TranslatedSegment | Exception) -> None:
+    def receive(self, positions: list[int], result: Translation | Exception) -> None:
         """Take the translation of the segments at these positions, or the reason why there is none."""
         if self.future.done():
             return
@@ -53,14 +54,14 @@ class Waiter:
             self.future.set_result(None)
 
 
-def deliver(batch: list[Job], results: Sequence[TranslatedSegment | Exception]) -> None:
+def deliver(batch: list[Job], results: Sequence[Translation | Exception]) -> None:
     """Give everyone who waits for a job its result."""
     for job, result in zip(batch, results, strict=True):
         for waiter, positions in job.waiters.items():
             waiter.receive(positions, result)
 
 
-def translate_batch(batch: list[Job]) -> Sequence[TranslatedSegment | Exception]:
+def translate_batch(batch: list[Job]) -> Sequence[Translation | Exception]:
     """The translation of each job; if that fails, of each job by itself, so that one text cannot harm the others."""
     try:
         results = batch[0].translate([job.segment for job in batch])
@@ -135,7 +136,7 @@ class Scheduler:
         client: str,
         priority: Priority,
         is_accepted: bool = False,
-    ) -> list[TranslatedSegment]:
+    ) -> list[Translation]:
         """The translations of segments, in order. If the caller is cancelled, they leave the queue.
 
         A segment that is longer than a batch is divided, so that no batch takes much longer than others.
@@ -167,7 +168,7 @@ class Scheduler:
         client: str,
         priority: Priority,
         may_refuse: bool,
-    ) -> list[TranslatedSegment]:
+    ) -> list[Translation]:
         count = len(divided.parts)
         if not count:
             return []
@@ -306,7 +307,7 @@ class Scheduler:
         self._finish(batch, results)
         self.on_batch(len(batch), sum(len(job.segment.text) for job in batch), seconds)
 
-    def _finish(self, batch: list[Job], results: Sequence[TranslatedSegment | Exception]) -> None:
+    def _finish(self, batch: list[Job], results: Sequence[Translation | Exception]) -> None:
         """Deliver results to everyone who waits for them, in the event loop."""
         with self._changed:
             self._in_progress.pop(threading.get_ident(), None)

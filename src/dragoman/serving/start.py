@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
+from starlette.applications import Starlette
 
 from dragoman.errors import UserError, counted
 from dragoman.serving.app import build_app
@@ -43,11 +44,20 @@ def serve_bundles(bundles: Sequence[Path], options: ModelOptions, settings: Serv
     scheduler = Scheduler(settings, workers, lambda: torch.set_num_threads(settings.threads))
     service = Service(settings, load_models(bundles, options), scheduler)
     configure_logging()
+    run_service(build_app(service, BundleReloader(service, bundles, options).listen), service, host, port)
+
+
+def run_service(app: Starlette, service: Service, host: str, port: int) -> None:
+    """Answer requests until SIGTERM or SIGINT, and end the threads of the service.
+
+    Raises:
+        UserError: The port cannot be used.
+    """
     try:
-        run_server(build_app(service, BundleReloader(service, bundles, options).listen), service, host, port)
+        run_server(app, service, host, port)
     finally:
-        scheduler.close()
-        if not scheduler.has_ended(_SECONDS_TO_END):
+        service.scheduler.close()
+        if not service.scheduler.has_ended(_SECONDS_TO_END):
             _exit_at_once(sys.exc_info()[1])
 
 

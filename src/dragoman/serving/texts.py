@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from dragoman.documents.html_text import HtmlText
-from dragoman.documents.segment import SegmentedDocument, TranslatedSegment, with_glossary
+from dragoman.documents.formats.html import HtmlText
+from dragoman.documents.segment import SegmentedDocument, with_glossary
 from dragoman.documents.sentences import PlainText
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route, ServedModel
@@ -15,6 +15,7 @@ from dragoman.text.glossary import Glossary
 from dragoman.text.match import NO_MATCH, Match, worst_match
 from dragoman.text.placeholders import find_spans, text_between
 from dragoman.text.term_matcher import CheckedTerm
+from dragoman.text.translation import Translation
 
 _CONFIDENCE_DIGITS = 3
 _ANY_LANGUAGE = "en"  # words are the same in all languages
@@ -69,7 +70,7 @@ class TranslatedText:
     problems: tuple[str, ...] = ()
     confidence: float | None = None
     terms: tuple[CheckedTerm, ...] = ()
-    segments: tuple[TranslatedSegment, ...] = ()
+    segments: tuple[Translation, ...] = ()
     match: Match = NO_MATCH
 
 
@@ -135,14 +136,11 @@ def _words_of(text: str, text_format: str) -> str:
     return " ".join(text_between(text, find_spans(text)))
 
 
-def _assemble(document: SegmentedDocument[str], segments: Sequence[TranslatedSegment]) -> TranslatedText:
+def _assemble(document: SegmentedDocument[str], segments: Sequence[Translation]) -> TranslatedText:
     best = document.assemble(segments)
     alternatives = []
     for rank in range(max((len(segment.alternatives) for segment in segments), default=0)):
-        others = [
-            replace(segment, text=segment.alternatives[rank], links=()) if rank < len(segment.alternatives) else segment
-            for segment in segments
-        ]
+        others = [segment.alternatives[rank] if rank < len(segment.alternatives) else segment for segment in segments]
         alternatives.append(document.assemble(others))
     problems = tuple(problem for segment in segments for problem in segment.problems)
     distinct = tuple(dict.fromkeys(text for text in alternatives if text != best))

@@ -1,12 +1,11 @@
 """The settings of a recipe, each declared once with its default, its bounds and its description.
 
 A recipe is a TOML file with the sections of `Recipe`. Unknown keys, wrong types and values out of
-bounds are rejected, and all of them are reported together. A condition on several keys is a rule: a function that takes
-the settings and returns a problem or None, listed in its section's `rules`.
+bounds are rejected, and all of them are reported together. A condition on several keys is a `Rule` in the `rules` of
+its section, or a function that does the same.
 
 The sections are `data`, `text`, `model`, `training`, `synthesis` and `decoding`, and `recipe` contains all of them;
-`serving` are the settings of the server. `base` is the class of all sections, `recipe_errors` describes problems,
-and `deleted` lists settings of earlier versions.
+`serving` are the settings of the server. `base` is the class of all sections, and `recipe_errors` describes problems.
 """
 
 from dragoman.settings.base import Settings

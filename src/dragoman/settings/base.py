@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -16,6 +16,22 @@ SEEDS = 2**63
 Seed = Annotated[int, Field(ge=0, lt=SEEDS)]
 
 
+class Rule(NamedTuple):
+    """A condition on several keys.
+
+    Attributes:
+        breaks: Whether settings break the rule; values that are missing or invalid raise AttributeError.
+        problem: What is wrong then, with values such as ``{0.heads}``.
+    """
+
+    breaks: Callable[[Any], object]
+    problem: str
+
+    def __call__(self, settings: Any) -> str | None:
+        """The problem of settings that break the rule."""
+        return self.problem.format(settings) if self.breaks(settings) else None
+
+
 class Settings(BaseModel):
     """Base class of all sections: immutable, rejects unknown keys, checks the section's rules.
 
@@ -24,7 +40,7 @@ class Settings(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-    rules: ClassVar[tuple[Callable[[Any], str | None], ...]] = ()
+    rules: ClassVar[tuple[Rule | Callable[[Any], str | None], ...]] = ()
 
     def __init__(self, **values: Any) -> None:
         try:

@@ -6,30 +6,10 @@ from typing import Any
 
 from pydantic import Field
 
-from dragoman.settings.base import Seed, Settings, advanced
+from dragoman.settings.base import Rule, Seed, Settings, advanced
 
 MAX_COST_OF_MARKED_TERMS = 5.0
 """Default of `max_term_cost` for translators that were trained with marked terms, in nats."""
-
-
-def _beam_holds_n_best(decoding: Decoding) -> str | None:
-    if decoding.mbr_samples:
-        few = decoding.n_best > decoding.mbr_samples
-        return f"n_best = {decoding.n_best} is more than mbr_samples = {decoding.mbr_samples}" if few else None
-    short = not decoding.sampling and decoding.n_best > decoding.beam_size
-    return f"n_best = {decoding.n_best} is more than beam_size = {decoding.beam_size}" if short else None
-
-
-def _only_sampling_is_limited(decoding: Decoding) -> str | None:
-    limited = decoding.top_k is not None or decoding.top_p is not None
-    samples = decoding.sampling or decoding.mbr_samples
-    return "top_k and top_p need sampling = true or mbr_samples" if limited and not samples else None
-
-
-def _lengths_are_possible(decoding: Decoding) -> str | None:
-    impossible = decoding.min_length >= decoding.max_length
-    limits = f"min_length = {decoding.min_length} must be less than max_length = {decoding.max_length}"
-    return f"{limits}, which includes the end of the sentence" if impossible else None
 
 
 PLAIN_SEARCH: dict[str, Any] = {
@@ -45,7 +25,28 @@ PLAIN_SEARCH: dict[str, Any] = {
 class Decoding(Settings):
     """The search for translations."""
 
-    rules = (_beam_holds_n_best, _only_sampling_is_limited, _lengths_are_possible)
+    rules = (
+        Rule(
+            lambda decoding: decoding.mbr_samples and decoding.n_best > decoding.mbr_samples,
+            "n_best = {0.n_best} is more than mbr_samples = {0.mbr_samples}",
+        ),
+        Rule(
+            lambda decoding: not (decoding.mbr_samples or decoding.sampling) and decoding.n_best > decoding.beam_size,
+            "n_best = {0.n_best} is more than beam_size = {0.beam_size}",
+        ),
+        Rule(
+            lambda decoding: (
+                not (decoding.sampling or decoding.mbr_samples)
+                and (decoding.top_k is not None or decoding.top_p is not None)
+            ),
+            "top_k and top_p need sampling = true or mbr_samples",
+        ),
+        Rule(
+            lambda decoding: decoding.min_length >= decoding.max_length,
+            "min_length = {0.min_length} must be less than max_length = {0.max_length}, which includes the end of the "
+            "sentence",
+        ),
+    )
     beam_size: int = Field(5, ge=1, le=1000, description="Hypotheses kept at each step; 1 is greedy search.")
     length_penalty: float = Field(
         1.0, ge=0, le=10, description="Exponent alpha of ((5 + length) / 6)^alpha (Wu et al. 2016, eq. 14)."

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from dragoman.settings.base import Probability, Settings, advanced
+from dragoman.settings.base import Probability, Rule, Settings, advanced
 
 MAX_TABLE = 2**25
 """Largest number of entries in the table of sinusoids; no weights correspond to it, so no file limits its size."""
@@ -15,52 +15,42 @@ SINUSOIDS = ("sinusoidal", "fairseq")
 """Position encodings with a table of sinusoids."""
 
 
-def _heads_divide_d_model(model: Model) -> str | None:
-    uneven = model.d_model % model.heads
-    return f"d_model = {model.d_model} is not divisible by heads = {model.heads}" if uneven else None
-
-
-def _rotary_needs_pairs(model: Model) -> str | None:
-    odd = model.positions == "rotary" and model.d_model // model.heads % 2
-    return "rotary positions need an even number of dimensions per head (d_model / heads)" if odd else None
-
-
-def _sinusoids_need_pairs(model: Model) -> str | None:
-    if model.positions in SINUSOIDS and model.d_model % 2:
-        return f"{model.positions} positions need an even d_model, not {model.d_model}"
-    return "fairseq positions need d_model >= 4" if model.positions == "fairseq" and model.d_model < 4 else None
-
-
-def _sinusoids_fit_into_memory(model: Model) -> str | None:
-    large = model.positions in SINUSOIDS and model.max_length * model.d_model > MAX_TABLE
-    return f"max_length * d_model must be at most {MAX_TABLE:,} with {model.positions} positions" if large else None
-
-
-def _torch_supports_it(model: Model) -> str | None:
-    if model.implementation != "torch":
-        return None
-    conditions = {
-        "qkv_bias = true": model.qkv_bias,
-        "final_norm = true": model.final_norm,
-        "activation = 'relu' or 'gelu'": model.activation in ("relu", "gelu"),
-        "positions = 'sinusoidal', 'fairseq' or 'learned'": model.positions != "rotary",
-        "equal dropout, attention_dropout and activation_dropout": (
-            model.dropout == model.attention_dropout == model.activation_dropout
-        ),
-    }
-    needed = [condition for condition, met in conditions.items() if not met]
-    return f"implementation = 'torch' needs {', '.join(needed)}" if needed else None
-
-
 class Model(Settings):
     """The Transformer (Vaswani et al. 2017) and its variants."""
 
     rules = (
-        _heads_divide_d_model,
-        _rotary_needs_pairs,
-        _sinusoids_need_pairs,
-        _sinusoids_fit_into_memory,
-        _torch_supports_it,
+        Rule(lambda model: model.d_model % model.heads, "d_model = {0.d_model} is not divisible by heads = {0.heads}"),
+        Rule(
+            lambda model: model.positions == "rotary" and model.d_model // model.heads % 2,
+            "rotary positions need an even number of dimensions per head (d_model / heads)",
+        ),
+        Rule(
+            lambda model: model.positions in SINUSOIDS and model.d_model % 2,
+            "{0.positions} positions need an even d_model, not {0.d_model}",
+        ),
+        Rule(
+            lambda model: model.positions == "fairseq" and model.d_model == 2,
+            "fairseq positions need d_model >= 4",
+        ),
+        Rule(
+            lambda model: model.positions in SINUSOIDS and model.max_length * model.d_model > MAX_TABLE,
+            f"max_length * d_model must be at most {MAX_TABLE:,} with {{0.positions}} positions",
+        ),
+        Rule(
+            lambda model: (
+                model.implementation == "torch"
+                and not (
+                    model.qkv_bias
+                    and model.final_norm
+                    and model.activation in ("relu", "gelu")
+                    and model.positions != "rotary"
+                    and model.dropout == model.attention_dropout == model.activation_dropout
+                )
+            ),
+            "implementation = 'torch' needs qkv_bias = true, final_norm = true, activation = 'relu' or 'gelu', "
+            "positions = 'sinusoidal', 'fairseq' or 'learned', and equal dropout, attention_dropout and "
+            "activation_dropout",
+        ),
     )
     d_model: int = Field(512, ge=2, le=65_536, description="Width of the model.")
     heads: int = Field(8, ge=1, le=4096, description="Attention heads; must divide d_model.")

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
-from dragoman.settings.base import Settings
+from dragoman.settings.base import Rule, Settings
 from dragoman.settings.data import CorpusFile, Data, FilePair, WeightedCorpus
 from dragoman.settings.decoding import Decoding
 from dragoman.settings.model import Model
@@ -16,64 +16,45 @@ from dragoman.settings.text import Text
 from dragoman.settings.training import Training
 
 
-def _shared_matrix_needs_joint(recipe: Recipe) -> str | None:
-    separate = recipe.model.tie == "all" and not recipe.text.joint
-    return "model.tie = 'all' needs text.joint = true" if separate else None
-
-
-def _model_reads_training_pairs(recipe: Recipe) -> str | None:
-    tokens, limit = recipe.data.max_tokens, recipe.model.max_length
-    if tokens < limit:
-        return None
-    return f"data.max_tokens = {tokens} must be less than model.max_length = {limit}, which counts the end of sentence"
-
-
-def _only_subwords_spell_new_words(recipe: Recipe) -> str | None:
-    augmentation, tokenizer = recipe.training.augmentation, recipe.text.tokenizer
-    spelled = augmentation.upper_case + augmentation.title_case + augmentation.typos
-    if not spelled or tokenizer in ("bpe", "unigram"):
-        return None
-    return (
-        "training.augmentation: upper_case, title_case and typos need text.tokenizer = 'bpe' or 'unigram', not "
-        f"{tokenizer!r}, for which the changed words are unknown"
-    )
-
-
-def _marked_terms_need_tokens(recipe: Recipe) -> str | None:
-    lacking = recipe.training.augmentation.terms and not recipe.text.terms
-    return "training.augmentation.terms needs text.terms = true" if lacking else None
-
-
-def _matches_need_joint(recipe: Recipe) -> str | None:
-    separate = recipe.training.augmentation.fuzzy_matches > 0 and not recipe.text.joint
-    return (
-        "training.augmentation.fuzzy_matches needs text.joint = true: sources contain translations"
-        if separate
-        else None
-    )
-
-
-def _teachers_are_given_or_trained(recipe: Recipe) -> str | None:
-    both = recipe.distillation.teachers and (recipe.backtranslation.mono or recipe.diversification.weight)
-    return "distillation.teachers excludes backtranslation.mono and diversification.weight" if both else None
-
-
-def _mono_needs_teachers(recipe: Recipe) -> str | None:
-    lacking = recipe.distillation.mono and not recipe.distillation.teachers
-    return "distillation.mono needs distillation.teachers" if lacking else None
-
-
 class Recipe(Settings):
     """All settings of a translator and of its training."""
 
     rules = (
-        _shared_matrix_needs_joint,
-        _model_reads_training_pairs,
-        _only_subwords_spell_new_words,
-        _marked_terms_need_tokens,
-        _matches_need_joint,
-        _teachers_are_given_or_trained,
-        _mono_needs_teachers,
+        Rule(
+            lambda recipe: recipe.model.tie == "all" and not recipe.text.joint,
+            "model.tie = 'all' needs text.joint = true",
+        ),
+        Rule(
+            lambda recipe: recipe.data.max_tokens >= recipe.model.max_length,
+            "data.max_tokens = {0.data.max_tokens} must be less than model.max_length = {0.model.max_length}, which "
+            "counts the end of sentence",
+        ),
+        Rule(
+            lambda recipe: (
+                any(getattr(recipe.training.augmentation, name) for name in ("upper_case", "title_case", "typos"))
+                and recipe.text.tokenizer not in ("bpe", "unigram")
+            ),
+            "training.augmentation: upper_case, title_case and typos need text.tokenizer = 'bpe' or 'unigram', not "
+            "'{0.text.tokenizer}', for which the changed words are unknown",
+        ),
+        Rule(
+            lambda recipe: recipe.training.augmentation.terms and not recipe.text.terms,
+            "training.augmentation.terms needs text.terms = true",
+        ),
+        Rule(
+            lambda recipe: recipe.training.augmentation.fuzzy_matches and not recipe.text.joint,
+            "training.augmentation.fuzzy_matches needs text.joint = true: sources contain translations",
+        ),
+        Rule(
+            lambda recipe: (
+                recipe.distillation.teachers and (recipe.backtranslation.mono or recipe.diversification.weight)
+            ),
+            "distillation.teachers excludes backtranslation.mono and diversification.weight",
+        ),
+        Rule(
+            lambda recipe: recipe.distillation.mono and not recipe.distillation.teachers,
+            "distillation.mono needs distillation.teachers",
+        ),
     )
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",

@@ -97,8 +97,10 @@ def _hint(location: Location) -> str:
     key, section = str(location[-1]), section_at(location[:-1])
     assert section is not None, "pydantic reports unknown keys in sections only"
     if section in CORPUS_TABLES.values():
-        keys = [*section.model_fields, *(("weight", "tagged") if location[:2] == ("data", "train") else ())]
-        return nearest(key, keys) or f"; allowed: {', '.join(dict.fromkeys(keys))}"
+        keys = list(section.model_fields)
+        if location[:2] == ("data", "train"):  # there, a table may have a weight, and then it is another kind of table
+            keys += [name for name in ("weight", "tagged") if name not in keys]
+        return nearest(key, keys) or f"; allowed: {', '.join(keys)}"
     elsewhere = [
         f"{name}.{key}" for name in Recipe.model_fields if (other := section_at((name,))) and key in other.model_fields
     ]

@@ -101,8 +101,8 @@ class Serving(Settings):
         200_000_000,
         ge=1,
         le=1_000_000_000_000,
-        description="Maximum size of the content of all files that are translated at once, unpacked; more are refused, "
-        "but a single file may be larger.",
+        description="Maximum size of all files that arrive or are translated at once, unpacked; more are refused, but "
+        "a single file may be larger.",
     )
     stored_bytes: int = advanced(
         1_000_000_000,

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from dragoman.settings.base import Settings
+from dragoman.settings.base import Rule, Settings
 from dragoman.settings.data import LEAST_WEIGHT, MOST_WEIGHT
 
 
@@ -75,15 +75,16 @@ class Distillation(Settings):
     )
 
 
-def _time_is_left(teachers: Teachers) -> str | None:
-    used = teachers.share + teachers.translation_share
-    return f"share and translation_share add up to {used:g}, which must be below 1" if used >= 1 else None
-
-
 class Teachers(Settings):
     """The training of the teachers, which have the settings of the recipe. The translator gets the rest of the time."""
 
-    rules = (_time_is_left,)
+    rules = (
+        Rule(
+            lambda teachers: teachers.share + teachers.translation_share >= 1,
+            "share = {0.share:g} and translation_share = {0.translation_share:g} leave no time for the translator; "
+            "they must add up to less than 1",
+        ),
+    )
     share: float = Field(0.2, gt=0, le=0.5, description="Share of the budget for training each teacher.")
     translation_share: float = Field(
         0.1,

@@ -6,43 +6,40 @@ from typing import Literal
 
 from pydantic import Field
 
-from dragoman.settings.base import Probability, Settings, advanced
-
-
-def _specials_differ(specials: Specials) -> str | None:
-    equal = any(len({specials.unk, specials.pad, each}) < 3 for each in (specials.bos, specials.eos))
-    return "the special tokens must be spelled differently, except bos and eos" if equal else None
+from dragoman.settings.base import Probability, Rule, Settings, advanced
 
 
 class Specials(Settings):
     """The spelling of the special tokens."""
 
-    rules = (_specials_differ,)
+    rules = (
+        Rule(
+            lambda specials: any(len({specials.unk, specials.pad, each}) < 3 for each in (specials.bos, specials.eos)),
+            "the special tokens must be spelled differently, except bos and eos",
+        ),
+    )
     unk: str = Field("<unk>", min_length=1, description="Replaces tokens that are not in the vocabulary.")
     pad: str = Field("<pad>", min_length=1, description="Pads the shorter sentences of a batch.")
     bos: str = Field("<s>", min_length=1, description="Starts every target sentence; may be the same token as eos.")
     eos: str = Field("</s>", min_length=1, description="Ends every source and target sentence.")
 
 
-def _only_bpe_has_merges(text: Text) -> str | None:
-    without_merges = text.bpe_dropout > 0 and text.tokenizer != "bpe"
-    return f"bpe_dropout needs tokenizer = 'bpe', not {text.tokenizer!r}" if without_merges else None
-
-
-def _placeholders_need_subwords(text: Text) -> str | None:
-    if not text.placeholders or (text.tokenizer in ("bpe", "unigram") and text.pre_tokenizer == "metaspace"):
-        return None
-    return "placeholders needs tokenizer = 'bpe' or 'unigram' with pre_tokenizer = 'metaspace', which restore spaces"
-
-
-def _terms_need_placeholders(text: Text) -> str | None:
-    return "terms needs placeholders = true" if text.terms and not text.placeholders else None
-
-
 class Text(Settings):
     """Normalization and tokenization."""
 
-    rules = (_only_bpe_has_merges, _placeholders_need_subwords, _terms_need_placeholders)
+    rules = (
+        Rule(
+            lambda text: text.bpe_dropout > 0 and text.tokenizer != "bpe",
+            "bpe_dropout needs tokenizer = 'bpe', not '{0.tokenizer}'",
+        ),
+        Rule(
+            lambda text: (
+                text.placeholders and not (text.tokenizer in ("bpe", "unigram") and text.pre_tokenizer == "metaspace")
+            ),
+            "placeholders needs tokenizer = 'bpe' or 'unigram' with pre_tokenizer = 'metaspace', which restore spaces",
+        ),
+        Rule(lambda text: text.terms and not text.placeholders, "terms needs placeholders = true"),
+    )
     tokenizer: Literal["bpe", "unigram", "whitespace", "spacy"] = Field(
         "bpe",
         description="Subwords learned from the training text (bpe, unigram), or words (separated at white space, or "

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.settings.base import Probability, Seed, Settings, advanced
+from dragoman.settings.base import Probability, Rule, Seed, Settings, advanced
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -51,30 +51,33 @@ class Augmentation(Settings):
     )
 
 
-def _one_budget(training: Training) -> str | None:
-    given = sum(budget is not None for budget in (training.epochs, training.steps, training.minutes))
-    return "give exactly one of epochs, steps and minutes" if given != 1 else None
-
-
-def _shard_supports_it(training: Training) -> str | None:
-    supported = (training.ema_decay, training.scheduled_sampling == "stepwise", training.optimizer == "muon")
-    if not training.shard or supported == (None, False, False):
-        return None
-    return "shard does not support ema_decay, scheduled_sampling = 'stepwise' or optimizer = 'muon'"
-
-
-def _start_is_given(training: Training) -> str | None:
-    needs = [name for name in ("new_vocabulary", "start_share") if getattr(training, name)]
-    return f"{needs[0]} needs start_from" if needs and training.start_from is None else None
-
-
 NOAM_FACTOR = 1.0
 
 
 class Training(Settings):
     """Budget, batches, optimizer and validation. Exactly one of epochs, steps and minutes must be given."""
 
-    rules = (_one_budget, _shard_supports_it, _start_is_given)
+    rules = (
+        Rule(
+            lambda training: (training.epochs, training.steps, training.minutes).count(None) != 2,
+            "give exactly one of epochs, steps and minutes",
+        ),
+        Rule(
+            lambda training: (
+                training.shard
+                and (
+                    training.ema_decay is not None
+                    or training.scheduled_sampling == "stepwise"
+                    or training.optimizer == "muon"
+                )
+            ),
+            "shard does not support ema_decay, scheduled_sampling = 'stepwise' or optimizer = 'muon'",
+        ),
+        Rule(
+            lambda training: training.new_vocabulary and training.start_from is None, "new_vocabulary needs start_from"
+        ),
+        Rule(lambda training: training.start_share and training.start_from is None, "start_share needs start_from"),
+    )
 
     @model_validator(mode="after")
     def _choose_factor(self) -> Self:

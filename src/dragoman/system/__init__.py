@@ -1,6 +1,6 @@
 """Files, processes and the machine.
 
-- Files: `files` (written completely or not at all), `leftovers` of killed processes, `locks`, `cache`, `tensors`,
+- Files: `files` (written completely or not at all; what killed processes left), `locks`, `cache`, `tensors`,
   `run_paths` (what a path means that should be a run)
 - Long work: `resumable` (blocks, in several processes, that continue), `progress`, `prefetch`, `signals`, `time_limit`
 - The machine: `cpu`, `device`, `memory`, `uninitialized` models, `discard`ed output

@@ -37,8 +37,16 @@ from filelock import FileLock, Timeout
 
 from dragoman.errors import UserError
 from dragoman.system.cpu import usable_cores
-from dragoman.system.files import atomic_directory, read_json, sha256, write_json
-from dragoman.system.leftovers import is_in_use, is_leftover, remove_leftovers, restore_replaced
+from dragoman.system.files import (
+    atomic_directory,
+    is_in_use,
+    is_leftover,
+    read_json,
+    remove_leftovers,
+    restore_replaced,
+    sha256,
+    write_json,
+)
 from dragoman.system.locks import wait_for_lock
 from dragoman.system.progress import Log, Meter, no_log
 

@@ -116,13 +116,14 @@ class Glossary:
         """
         terms, places = [], []
         for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
             columns = [column.strip() for column in line.split(separator)]
-            if len(columns) != 2 and line.strip():
+            if len(columns) != 2:
                 form = "a term, a tab and its translation" if separator == "\t" else "'term = translation'"
                 raise UserError(f"{name} line {number}: expected {form}, not {shortened(line)!r}")
-            if line.strip():
-                terms.append(Term(*columns))
-                places.append(f"line {number}")
+            terms.append(Term(*columns))
+            places.append(f"line {number}")
         try:
             return cls(terms, places)
         except UserError as error:

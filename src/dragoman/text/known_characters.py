@@ -18,13 +18,13 @@ from dragoman.text.placeholders import Span, match_between
 MIN_COUNT = 20
 """Symbols that occur less often in the training text are not known. Letters and digits are known if they occur once."""
 
-_SPELLINGS = dict.fromkeys("’‘‛ʼ′", "'") | dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("‐‑‒–—−", "-")
+SPELLINGS = dict.fromkeys("’‘‛ʼ′", "'") | dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("‐‑‒–—−", "-")
 """What is written in place of typographic characters that are not known."""
 
 _WITHOUT_SPACES = regex.compile(f"[{WITHOUT_SPACES}]")
-_COMBINED = regex.compile(r"\p{L}\p{M}+")
+COMBINED = regex.compile(r"\p{L}\p{M}+")
 
-_COPIED = re.compile(
+COPIED = re.compile(
     r"(?<![wr])w*+r[wr]*+(?:[ -]w*+r[wr]*+)*"  # words with a letter that is not known: Łódź, Нью-Йорк
     r"|(?<![wr])[wr]++(?:s++[wr]++)+"  # words with a symbol between letters: R&D
     r"|[so]++(?: [so]++)*"
@@ -59,7 +59,7 @@ class KnownCharacters:
         """
         if self._all.issuperset(text):
             return
-        for start, end in match_between(_COPIED, self._classify_text(text), spans):
+        for start, end in match_between(COPIED, self._classify_text(text), spans):
             yield Span(start, end, "emoji")
 
     @cached_property
@@ -71,7 +71,7 @@ class KnownCharacters:
         if self._is_known(character):
             return character
         wide = unicodedata.decomposition(character).startswith(("<wide>", "<narrow>"))
-        spelling = unicodedata.normalize("NFKC", character) if wide else _SPELLINGS.get(character, "")
+        spelling = unicodedata.normalize("NFKC", character) if wide else SPELLINGS.get(character, "")
         return spelling if spelling in self._all else character
 
     def _is_known(self, character: str) -> bool:
@@ -81,7 +81,7 @@ class KnownCharacters:
     def _classify_text(self, text: str) -> str:
         """The class of each character, see `_classify`; combining characters belong to the letter before them."""
         classes = list(map(self._classify, text))
-        for match in () if unicodedata.is_normalized("NFC", text) else _COMBINED.finditer(text):
+        for match in () if unicodedata.is_normalized("NFC", text) else COMBINED.finditer(text):
             composed = unicodedata.normalize("NFC", match[0])
             classes[match.start()] = self._classify(composed[0])
         return "".join(classes)

@@ -36,7 +36,7 @@ KINDS: dict[str, SpanKind] = {character: kind for kind, characters in RESERVED.i
 
 _RESERVED_PATTERN = re.compile(f"[{ALL_RESERVED}]")
 _ANY_RESERVED = re.compile(f"[{ALL_RESERVED}{TERM_MARKS}]")
-_SIGNS = regex.compile(r"[\p{Sc}%‰°]+")
+SIGNS = regex.compile(r"[\p{Sc}%‰°]+")
 _AFTER_SENTENCE = re.compile(f"(?<=[.!?])(?=([{ALL_RESERVED}]))")
 
 
@@ -227,7 +227,7 @@ def _joined_signs(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _is_sign(text: str, span: Span) -> bool:
-    return _SIGNS.fullmatch(text, span.start, span.end) is not None
+    return SIGNS.fullmatch(text, span.start, span.end) is not None
 
 
 def _is_found(span: str) -> bool:

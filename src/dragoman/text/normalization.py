@@ -25,7 +25,7 @@ The `regex` and `tokenizers` libraries both understand this spelling.
 _SPACES = regex.compile(SPACES)
 _SURROGATES = regex.compile(r"\p{Cs}")
 _PUNCTUATION = regex.compile(r"[\s\p{P}]+")
-_INVISIBLE = regex.compile(
+INVISIBLE = regex.compile(
     r"[\u00AD\u061C\u200E\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]"
     rf"|(?<![{WITHOUT_SPACES}])\u200B"  # between such letters, it separates words
     r"|(?<=\p{Latin})\u200C"  # against ligatures
@@ -67,7 +67,7 @@ def remove_invisible(text: str) -> str:
     Those stay that tell words apart: between letters of scripts without spaces (U+200B), and within words of Arabic and
     Indic scripts (U+200C). U+200D always stays, because emoji contain it, too.
     """
-    return text if text.isprintable() else _INVISIBLE.sub("", text)
+    return text if text.isprintable() else INVISIBLE.sub("", text)
 
 
 def visible_form(text: str) -> str:
@@ -78,7 +78,7 @@ def visible_form(text: str) -> str:
 
 def visible_positions(text: str) -> list[int]:
     """The positions of the characters that `remove_invisible` keeps, and the length of the text."""
-    invisible = {match.start() for match in _INVISIBLE.finditer(text)}
+    invisible = {match.start() for match in INVISIBLE.finditer(text)}
     return [position for position in range(len(text) + 1) if position not in invisible]
 
 

@@ -122,18 +122,18 @@ _EMOJI = rf"""
   | [\ufdd0-\ufdef\U0001fffe\U0001ffff\U0002fffe]++  # the reserved characters themselves
   | (?<![\w:])(?::(?!-+:)[A-Za-z0-9_+-]{{1,40}}:)++(?![\w:])  # :smile: of chats
 """
-_SPANS = regex.compile(
+SPANS = regex.compile(
     rf"(?P<tag>{_TAG})|(?P<link>{_LINK})|(?P<placeholder>{_PLACEHOLDER})|(?P<number>{_NUMBER})|(?P<emoji>{_EMOJI})",
     regex.VERSION1 | regex.VERBOSE,
 )
-_HINT = re.compile(
+SPAN_HINT = re.compile(
     r"[\d{$%@<\[&#_\\\u20e3\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff\U0002fffe]|://|:[\w+-]+:"
     r"|(?i:www\.|mailto:|\.[a-z])"
 )
 """Occurs in every text with a span, and is much faster to search."""
 
-_PUNCTUATION = ".,;:!?'*_|$"
-_BRACKETS = {")": "(", "]": "[", "}": "{"}
+PUNCTUATION = ".,;:!?'*_|$"
+BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
 def find_spans(text: str) -> Iterator[Span]:
@@ -143,9 +143,9 @@ def find_spans(text: str) -> Iterator[Span]:
     numbers in words (B2B, MP3, 42nd), the percent sign after a number, prices as variables ($5), and punctuation after
     a URL.
     """
-    if not _HINT.search(text):
+    if not SPAN_HINT.search(text):
         return
-    for match in _SPANS.finditer(text):
+    for match in SPANS.finditer(text):
         (start, end), kind = match.span(), cast(SpanKind, match.lastgroup)
         if kind == "link":
             end = start + len(_without_punctuation(match.group()))
@@ -172,8 +172,6 @@ def match_between(pattern: Pattern, text: str, spans: Iterable[Span]) -> Iterato
 
 def _without_punctuation(link: str) -> str:
     """The link without the punctuation that ends the sentence, and without a bracket that it does not open."""
-    while link[-1] in _PUNCTUATION or (
-        link[-1] in _BRACKETS and link.count(link[-1]) > link.count(_BRACKETS[link[-1]])
-    ):
+    while link[-1] in PUNCTUATION or (link[-1] in BRACKETS and link.count(link[-1]) > link.count(BRACKETS[link[-1]])):
         link = link[:-1]
     return link

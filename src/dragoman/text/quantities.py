@@ -36,7 +36,22 @@ _CLOCK = regex.compile(r"(\d{1,2})[.:](\d\d)")
 _NEGATIVE = regex.compile(rf"(?<![^\s(\[{{„“«\"'])[-−]\p{{Sc}}?({_NUMBER})")
 _AFTER_DASH = regex.compile(rf"[-−–‑]\s?\p{{Sc}}?\s?({_NUMBER})")
 """Numbers that may be negative, or follow a hyphen: a name such as Apollo -11 may be written Apollo-11."""
-_AFTERNOON = regex.compile(r"(\d{1,2})(?:[.:](\d\d))?[ \u00a0]?p\.?m\b", regex.IGNORECASE)
+_TIME = r"\d{1,2}(?:[.:]\d\d)?"
+_TIMES = regex.compile(_TIME)
+_HALF_DAY = regex.compile(
+    rf"(?:{_TIME}[ \u00a0]?(?:[-–]|to|and|until|or)[ \u00a0]?)?{_TIME}[ \u00a0]?(?P<half>[ap])\.?m\b", regex.IGNORECASE
+)
+"""Times of the clock with twelve hours; "5 to 6 pm" are two."""
+_HALF_BEFORE = regex.compile(r"\b(?:halb|halv|half|půl|fél)\s+$", regex.IGNORECASE)
+"""What precedes the hour that comes next: "halb vier" is 3:30, except in English."""
+_ROMAN = regex.compile(rf"(?<!{LETTER})([IVXLCDM]{{2,}}|[VX])(?:th|st|nd|rd|e|er|ème)?(?!{LETTER})", regex.VERSION1)
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_FRACTION = regex.compile("([0-9]?)([¼-¾⅐-⅞])")
+_DECADE = regex.compile(r"(?:18|19|20)([1-9]0)")
+_NEAR = 10
+"""Characters between numbers that may be written as one: "Artikel 6 Absatz 1", "6.1"."""
+_MOST_TOGETHER = 4
+"""Groups of digits that may be written as one number."""
 _QUANTITY = regex.compile(
     rf"(?<!{LETTER}|[.,])[-+−]?\p{{Sc}}?{_NUMBER}(?:{_UNIT}(?:/{_UNIT})?)?(?!{LETTER})"
     rf"(?:[ \u00a0]?[%‰°\p{{Sc}}][CF]?(?!{LETTER}))?",
@@ -66,7 +81,7 @@ _SIGN_WORDS = {
 _SYMBOLS = "|".join(map(regex.escape, sorted(_UNITS.split(), key=len, reverse=True)))
 _WITH_UNIT = regex.compile(
     rf"(?P<before>[%\p{{Sc}}])?[ \u00a0]?[-−]?(?<!{LETTER}|[.,])(?P<number>{_NUMBER})"
-    rf"(?:[ \u00a0\u202f]?(?P<after>{_SYMBOLS})(?!{LETTER}))?",
+    rf"(?:[ \u00a0\u202f]?(?P<after>{_SYMBOLS.replace('/', ' ?/ ?')})(?!{LETTER}))?",
     regex.VERSION1,
 )
 """Numbers, with a known unit or without one."""
@@ -92,20 +107,32 @@ def may_be_spelled(number: str) -> bool:
 
 def check_quantities(source: str, translation: str, languages: tuple[str, str]) -> Iterator[str]:
     """The quantities that a translation lacks, changes or adds: "missing: 15", "missing: 5 mg", "invented: 27"."""
-    ours = _Quantities(source, number_words(languages[0]))
-    theirs = _Quantities(translation, number_words(languages[1]))
+    ours = _Quantities(_with_plain_fractions(source), number_words(languages[0]))
+    theirs = _Quantities(_with_plain_fractions(translation), number_words(languages[1]))
     lost = [*_lost_numbers(ours, theirs), *lost_signs(source, translation), *_changed_units(ours, theirs)]
     yield from (f"missing: {each}" for each in lost)
     if not lost and ours.language:
-        yield from (f"invented: {each}" for each in theirs.numbers if not ours.may_mean(each))
+        yield from (
+            f"invented: {each}"
+            for each in theirs.numbers
+            if not ours.may_mean(each) and not theirs.is_part_of(each, ours)
+        )
 
 
 def _lost_numbers(ours: _Quantities, theirs: _Quantities) -> Iterator[str]:
     """The numbers and number words of a source that a translation lacks, or has another one for."""
     if not ours.counts:
         return
-    lost = [number for number in ours.numbers if not any(map(theirs.keeps, (number, *ours.other_hours(number))))]
-    fewer = [word for word, value in ours.words if theirs.language and _lacks(theirs, ours, str(value))]
+    lost = [
+        number
+        for number in ours.numbers
+        if not any(map(theirs.keeps, (number, *ours.other_hours(number)))) and not ours.is_part_of(number, theirs)
+    ]
+    fewer = [
+        word
+        for word, value in ours.words
+        if theirs.language and _lacks(theirs, ours, str(value)) and not any(map(theirs.keeps, ours.other_hours(word)))
+    ]
     has_others = bool(lost or fewer) and any(
         _lacks(ours, theirs, number) for number in (*theirs.numbers, *(str(value) for _, value in theirs.words))
     )
@@ -162,7 +189,7 @@ class _Quantities:
         """By value, the known units of a number, and how the text writes it with each; "" for none of them."""
         units: dict[str, dict[str, str]] = defaultdict(dict)
         for match in _WITH_UNIT.finditer(self.text):
-            unit = match["before"] or match["after"] or ""
+            unit = (match["before"] or match["after"] or "").replace(" ", "")
             units[_shortest(_value(match["number"]))][_SAME_UNITS.get(unit, unit)] = match[0]
         return units
 
@@ -171,10 +198,37 @@ class _Quantities:
         """The numbers with a known unit."""
         return {match["number"] for match in _WITH_UNIT.finditer(self.text) if match["before"] or match["after"]}
 
-    def other_hours(self, number: str) -> list[str]:
-        """The hour of the other clock, if a number is one in the afternoon: 21 for 9 pm."""
-        hours = {hour for hour, minutes in _AFTERNOON.findall(self.text) if not minutes}
-        return [str(int(number) + 12)] if number in hours else []
+    def other_hours(self, written: str) -> list[str]:
+        """The same hour on the other clock (21 for 9 pm), or the one before it ("halb vier" is 3:30)."""
+        others = [other for hour, other in _half_days(self.text) if hour == written]
+        value = int(written) if written.isdecimal() else dict(self.words).get(written, 0)
+        if value in range(2, 13) and any(
+            _HALF_BEFORE.search(self.text, 0, match.start())
+            for match in regex.finditer(rf"\b{written}\b", self.text, regex.IGNORECASE)
+        ):
+            others.append(str(value - 1))
+        return others
+
+    @cached_property
+    def together(self) -> dict[str, frozenset[str]]:
+        """What numbers are if they are written as one, with the groups of their digits: "6 Absatz 1", "6.1"."""
+        groups = list(regex.finditer("[0-9]+", _in_ascii(self.text)))
+        found = {}
+        for first in range(len(groups)):
+            for last in range(first + 1, min(first + _MOST_TOGETHER, len(groups))):
+                if groups[last].start() - groups[last - 1].end() > _NEAR:
+                    break
+                digits = [group[0] for group in groups[first : last + 1]]
+                found["".join(digits)] = frozenset(digits)
+        return found
+
+    def is_part_of(self, number: str, other: _Quantities) -> bool:
+        """Whether a number of this text is a part of one that the other text writes as one, or the opposite."""
+        groups = _groups(number)
+        if "".join(groups) in other.together:
+            return True
+        written = {"".join(_groups(each)) for each in other.numbers}
+        return any(parts.issuperset(groups) for digits, parts in self.together.items() if digits in written)
 
     @cached_property
     def _groups(self) -> set[str]:
@@ -195,9 +249,12 @@ class _Quantities:
             return False
         value, groups = _value(number), _groups(number)
         if value.isdigit():
-            return len(value) <= _LONGEST_SPELLED and self.language.may_spell(int(value), self.text)
+            decade = _DECADE.fullmatch(value)
+            values = [int(value), *([int(decade[1])] if decade else [])]  # the fifties
+            return len(value) <= _LONGEST_SPELLED and any(self.language.may_spell(each, self.text) for each in values)
         if clock := _CLOCK.fullmatch(number):
-            hours = [str(int(clock[1]) + later) for later in (0, 1)]  # "half past ten", "halb elf"
+            hours = [str(hour + later) for hour in (int(clock[1]), int(clock[1]) % 12) for later in (0, 1)]
+            # "half past ten", "halb elf", "Viertel vor eins"
             return int(clock[2]) % 15 == 0 and any(
                 hour in self.numbers or self.language.may_spell(int(hour), self.text) for hour in hours
             )
@@ -232,12 +289,12 @@ def is_kept(number: str, text: str) -> bool:
     """Whether a text contains a number, perhaps as people write it in another language.
 
     Separators, the order of a date, the name of its month and the words between the values of a range may differ, and
-    so may the clock (7:30 pm, 19:30), the digits of a decade (1990s, 90er) and the spelled zeros of a large number
-    (4,700,000 and 4.7 million).
+    so may the clock (7:30 pm, 19:30), the digits of a decade (1990s, 90er), the spelled zeros of a large number
+    (4,700,000 and 4.7 million), and numerals (18, XVIII).
     """
     number = _NUMBERS.findall(number)[0]  # without its sign, unit and currency
     others, found = _written_numbers(text)
-    if (clock := _CLOCK.fullmatch(number)) and _in_afternoon(*clock.groups()) in found:
+    if (clock := _CLOCK.fullmatch(number)) and not found.isdisjoint(_other_times(*clock.groups())):
         return True
     value = _value(number)
     if any(_may_be_same(_shortest(value), other) for other in found):
@@ -245,7 +302,8 @@ def is_kept(number: str, text: str) -> bool:
     if len(_groups(value)) > 2:
         return _is_date_kept(value, others)
     parts = _BETWEEN_VALUES.split(number)
-    return len(parts) > 1 and found.issuperset(_shortest(_value(part)) for part in parts)
+    values = [_shortest(_value(part)) for part in parts]
+    return len(parts) > 1 and all(any(_may_be_same(value, other) for other in found) for value in values)
 
 
 @lru_cache(maxsize=16)
@@ -253,8 +311,30 @@ def _written_numbers(text: str) -> tuple[Sequence[str], frozenset[str]]:
     """The numbers of a text as it writes them, and the values that they may have."""
     others = [other for pattern in (_NUMBERS, _PARTS) for other in pattern.findall(text)]
     found = {_shortest(_value(part)) for other in others for part in (other, *_BETWEEN_VALUES.split(other))}
-    found.update(_in_afternoon(*clock) for clock in _AFTERNOON.findall(text))
+    found.update(_shortest(_value(other)) for _, other in _half_days(text))
+    found.update(str(_roman_value(match[1])) for match in _ROMAN.finditer(text))
     return others, frozenset(found)
+
+
+def _half_days(text: str) -> Iterator[tuple[str, str]]:
+    """The times of a text on the clock with twelve hours, and the same on the other clock: 9, 21; 12:30, 0:30."""
+    for match in _HALF_DAY.finditer(text):
+        later = 12 * (match["half"] in "pP")
+        for time in _TIMES.findall(match[0]):
+            hour, *minutes = regex.split("[.:]", time)
+            yield time, ":".join([str(int(hour) % 12 + later), *minutes])
+
+
+def _roman_value(numeral: str) -> int:
+    digits = [_ROMAN_DIGITS[each] for each in numeral]
+    return sum(-one if one < other else one for one, other in zip(digits, [*digits[1:], 0], strict=True))
+
+
+def _with_plain_fractions(text: str) -> str:
+    """The text with fractions in digits: 5 3/4 for 5¾."""
+    return _FRACTION.sub(
+        lambda match: f"{match[1]} {unicodedata.normalize('NFKC', match[2]).replace('⁄', '/')}".lstrip(), text
+    )
 
 
 def _is_date_kept(date: str, others: Sequence[str]) -> bool:
@@ -272,8 +352,11 @@ def _sorted_date(groups: Sequence[str]) -> list[str]:
     return sorted(group[-2:].lstrip("0") for group in groups)
 
 
-def _in_afternoon(hour: str, minutes: str) -> str:
-    return _shortest(_value(f"{int(hour) + 12}:{minutes}"))
+def _other_times(hour: str, minutes: str) -> Iterator[str]:
+    """The values of a time twelve hours later or earlier, which a text need not state if it is clear."""
+    yield from (
+        _shortest(_value(f"{int(hour) + 12 * sign}:{minutes}")) for sign in (1, -1) if int(hour) + 12 * sign >= 0
+    )
 
 
 def _may_be_same(value: str, other: str) -> bool:

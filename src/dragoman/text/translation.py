@@ -1,4 +1,4 @@
-"""The result of translating a sentence."""
+"""A translation: of a sentence, of a segment of a document, or of a text."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from dragoman.text.link import Link
 from dragoman.text.match import NO_MATCH, Match
 from dragoman.text.normalization import METASPACE
 from dragoman.text.term_matcher import CheckedTerm
@@ -17,7 +18,7 @@ _TOKEN = "display:inline-block;margin:1px;padding:0 3px;border-radius:3px"
 
 @dataclass(frozen=True)
 class Translation:
-    """A translation with its scores."""
+    """A translation with its scores, and with what is known about it."""
 
     text: str
     tokens: list[str] = field(default_factory=list)
@@ -42,6 +43,8 @@ class Translation:
     """What the translation took from a translation memory; of several sentences, the least similar match."""
     log_probability: float = 0.0
     """The sum of `log_probabilities`, also if these are not requested."""
+    links: Sequence[Link] = ()
+    """What each part of the text translates, in order; only of segments of documents that are `aligned`."""
 
     def __str__(self) -> str:
         return self.text

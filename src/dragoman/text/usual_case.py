@@ -31,11 +31,11 @@ MIN_WORDS = 3  # of a sentence in title case
 MIN_LOWERED = 2  # of its words are usually in lower case
 MIN_CHANGED = 0.25  # of its words, too
 
-_WORD = regex.compile(r"[\p{L}\p{M}]+")
+WORD = regex.compile(r"[\p{L}\p{M}]+")
 _START = regex.compile(r"(?<!\P{White_Space})[^\p{L}\p{M}\p{N}\p{White_Space}]*\K[\p{L}\p{M}]+")
-_LOWER_START = regex.compile(r"(?<!\P{White_Space})[^\p{L}\p{N}\p{White_Space}]*\p{Ll}")
+LOWER_START = regex.compile(r"(?<!\P{White_Space})[^\p{L}\p{N}\p{White_Space}]*\p{Ll}")
 
-_CASELESS = regex.compile(r"(?!\p{Lowercase})\p{Lo}")  # a letter of a script without case; ª is none
+CASELESS = regex.compile(r"(?!\p{Lowercase})\p{Lo}")  # a letter of a script without case; ª is none
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class UsualCase:
             spans: Parts of it that remain, in order.
         """
         letters = _without_spans(text, spans)
-        if _CASELESS.search(letters):
+        if CASELESS.search(letters):
             return text, "usual"
         if letters.isupper():
-            words = {word.span(): word[0] for word in _WORD.finditer(letters)}
+            words = {word.span(): word[0] for word in WORD.finditer(letters)}
             changed = _respell(
                 text, {place: self._usual.get(word.lower(), word.lower()) for place, word in words.items()}
             )
@@ -88,7 +88,7 @@ class UsualCase:
 
 def is_in_title_case(text: str) -> bool:
     """Whether there are several words, which all start with a capital letter; scripts without case do not count."""
-    return not _LOWER_START.search(text) and sum(word[0][0].isupper() for word in _START.finditer(text)) >= MIN_WORDS
+    return not LOWER_START.search(text) and sum(word[0][0].isupper() for word in _START.finditer(text)) >= MIN_WORDS
 
 
 def change_case(text: str, case: Case) -> str:
@@ -100,7 +100,7 @@ def change_case(text: str, case: Case) -> str:
 
 def without_capitals(text: str) -> str:
     """A text in lower case except for the first letters of sentences; the length is the same."""
-    return _respell(text, {word.span(): word[0].lower() for word in _WORD.finditer(text)})
+    return _respell(text, {word.span(): word[0].lower() for word in WORD.finditer(text)})
 
 
 def _without_spans(text: str, spans: Iterable[Span]) -> str:
@@ -130,7 +130,7 @@ class CaseCounts:
 
     def add(self, text: str) -> None:
         """Count the words of a sentence."""
-        words = _WORD.findall(text)
+        words = WORD.findall(text)
         self._words.update(words[1:])
         if len(self._words) > MAX_COUNTED:
             self._drop_rare_words()

@@ -6,18 +6,19 @@ import random
 import re
 from collections.abc import Sequence
 
-from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.segment import Segment, SegmentedDocument
 from dragoman.text.link import Link
+from dragoman.text.translation import Translation
 
 _PLACEHOLDER = re.compile(r"\{\w*\}")
 
 
-def translate_upper(segment: Segment) -> TranslatedSegment:
+def translate_upper(segment: Segment) -> Translation:
     """Text in upper case, except placeholders, in the same order."""
     return _translate_words(segment, list(re.finditer(r"\{\w*\}|\w+|\s+|.", segment.text)), "")
 
 
-def translate_shuffled(segment: Segment) -> TranslatedSegment:
+def translate_shuffled(segment: Segment) -> Translation:
     """The same in a random order, with one word twice."""
     words = list(re.finditer(r"\S+", segment.text))
     generator = random.Random(segment.text)
@@ -26,22 +27,22 @@ def translate_shuffled(segment: Segment) -> TranslatedSegment:
     return _translate_words(segment, words, " ")
 
 
-def _translate_words(segment: Segment, words: Sequence[re.Match[str]], space: str) -> TranslatedSegment:
+def _translate_words(segment: Segment, words: Sequence[re.Match[str]], space: str) -> Translation:
     text, links = "", []
     for word in words:
         translation = word[0] if _PLACEHOLDER.search(word[0]) else word[0].upper()
         text += space * bool(text)
         links.append(Link(word.start(), word.end(), len(text), len(text) + len(translation)))
         text += translation
-    return TranslatedSegment(text, tuple(links) if segment.aligned else ())
+    return Translation(text, links=tuple(links) if segment.aligned else ())
 
 
-def translate_without_letters(segment: Segment) -> TranslatedSegment:
+def translate_without_letters(segment: Segment) -> Translation:
     """What the worst translator returns: no link, no placeholder, and characters that formats must escape."""
-    return TranslatedSegment("<&>\"'*_`|,;\t{\\}]]>-->")
+    return Translation("<&>\"'*_`|,;\t{\\}]]>-->")
 
 
 def assemble(document: SegmentedDocument[bytes], translate: object = None) -> bytes:
     """The document with translated segments, or with unchanged ones."""
-    function = translate if callable(translate) else lambda segment: TranslatedSegment(segment.text)
+    function = translate if callable(translate) else lambda segment: Translation(segment.text)
     return document.assemble([function(segment) for segment in document.segments])

@@ -11,9 +11,9 @@ from office_files import HEAD, W, docx
 from segment_translators import assemble, translate_upper
 
 from dragoman.documents.formats import open_document
-from dragoman.documents.html_text import HtmlText
-from dragoman.documents.segment import TranslatedSegment
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.sentences import PlainText, divide, split_sentences
+from dragoman.text.translation import Translation
 
 LANGUAGES = ("de", "en")
 CUE = "1\n00:00:01,000 --> 00:00:02,500\n"
@@ -54,7 +54,7 @@ def run_html(html: str) -> None:
 
 def run_plain(text: str) -> None:
     document = PlainText(text, "de")
-    document.assemble([TranslatedSegment(f"{segment.text}x") for segment in document.segments])
+    document.assemble([Translation(f"{segment.text}x") for segment in document.segments])
 
 
 def run_file(name: str, data: str | bytes) -> None:

@@ -19,20 +19,21 @@ from office_files import HEAD, W, docx, epub, field, odt, package, pptx, relatio
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.documents.formats import open_document
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.documents.sentences import split_sentences
 from dragoman.errors import UserError
 from dragoman.settings import FilePair
 from dragoman.text.link import Link
+from dragoman.text.translation import Translation
 
 START = "¦"
 
 
-def mark_start(segment: Segment) -> TranslatedSegment:
+def mark_start(segment: Segment) -> Translation:
     """The same text, with ¦ before its first word."""
     words = [match.span() for match in re.finditer(r"\S+", segment.text)]
     links = tuple(Link(start, end, start + (start > 0), end + 1) for start, end in words)
-    return TranslatedSegment(START + segment.text, links if segment.aligned else ())
+    return Translation(START + segment.text, links=links if segment.aligned else ())
 
 
 def marked(data: bytes, name: str, languages: tuple[str, str]) -> tuple[list[str], bytes]:
@@ -266,6 +267,12 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
     "fixed: picture in a line of Markdown": ("a.md", DE, "¦Ein ![¦Bild](a.png) hängt ![](b.png) da. ¦Ja."),
     "fixed: time in a cue": ("a.vtt", DE, "WEBVTT\n\n00:01.000 --> 00:02.000\n¦Ein <00:01.500>Hund <c.x>läuft</c>."),
     "fixed: style in a cue": ("a.srt", DE, srt(r"{\an8}¦Ein Hund läuft. {\i1}¦Eine Katze{\i0} auch.")),
+    "marks: wrapped lines in Arabic": (
+        "a.txt",
+        ("ar", "en"),
+        "¦ذهب الرجل العجوز الذي يرتدي قبعة\nرمادية مع كلبه الصغير عبر الحديقة\nالكبيرة وكان يقرأ كتابا سميكا جدا طوال\n"
+        "الوقت. ¦جلست امرأة شابة على مقعد ونظرت\nإليهما معا.\n\n¦الكلب ينبح.\n",
+    ),
     # one format only
     "format: buttons": (
         "a.html",
@@ -418,10 +425,70 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
     "format: label of a button": (
         "a.html",
         DE,
-        '<button aria-label="¦Fenster schließen"><svg><title>x</title></svg></button>',
+        '<button aria-label="¦Fenster schließen"><svg><title>¦Kreuz</title></svg></button>',
     ),
     "format: protected words in Markdown": ("a.md", DE, '¦Kauf <span translate="no">⟦Acme Hund⟧</span> jetzt.'),
     "format: paragraph in another language in Markdown": ("a.md", DE, '<p lang="fr">⟦Bonjour Tom⟧</p>\n\n¦Ein Hund.\n'),
+    "format: other language in PO": (
+        "en.po",
+        DE,
+        po(
+            '#, fuzzy\nmsgid "Er sagt <i lang=\\"fr\\">⟦bonjour Tom⟧</i>."\n'
+            'msgstr "¦Er sagt <i lang=\\"fr\\">⟦bonjour Tom⟧</i>."\n'
+        ),
+    ),
+    "format: other language in JSON": ("a.json", DE, '{"a": "¦Er sagt <i lang=\'fr\'>⟦bonjour Tom⟧</i>."}'),
+    "format: same language in ARB": ("a.arb", DE, '{"a": "¦Er sagt <i lang=\'de-AT\'>servus Tom</i>."}'),
+    "format: other language in a form of ARB": (
+        "a.arb",
+        DE,
+        '{"a": "{n, plural, one {¦Er sagt <i xml:lang=\\"fr\\">⟦oui Tom⟧</i>} other {¦Er sagt nichts}}", "@a": {}}',
+    ),
+    "format: other language in a table": (
+        "a.csv",
+        DE,
+        "id,text\n1,¦Er sagt <i lang=fr>⟦oui Tom⟧</i> dazu\n2,¦Maus hier\n",
+    ),
+    "format: other language in XLIFF": (
+        "a.xlf",
+        DE,
+        xliff(
+            '<trans-unit id="a"><source>Er sagt &lt;i lang="fr"&gt;⟦oui Tom⟧&lt;/i&gt; und <g id="1" xml:lang="fr">'
+            '⟦non Tom⟧</g>.</source><target state="needs-review-translation">¦Er sagt &lt;i lang="fr"&gt;⟦oui Tom⟧'
+            '&lt;/i&gt; und <g id="1" xml:lang="fr">⟦non Tom⟧</g>.</target></trans-unit>'
+        ),
+    ),
+    "format: other language in TMX": (
+        "a.tmx",
+        DE,
+        '<tmx version="1.4"><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>Er sagt &lt;i lang="fr">⟦oui '
+        'Tom⟧&lt;/i> dazu.</seg></tuv><tuv xml:lang="en"><seg>¦Er sagt &lt;i lang="fr"&gt;⟦oui Tom⟧&lt;/i&gt; dazu.'
+        "</seg></tuv></tu></body></tmx>",
+    ),
+    "format: labels of a video": (
+        "a.html",
+        DE,
+        '<p>¦Der Film <video src="a"><track label="¦Mit Untertiteln" src="b"></video> läuft.</p>'
+        '<table><tr><th abbr="¦Menge">¦Menge der Hunde</th></tr></table>',
+    ),
+    "format: labels of a video in Markdown": (
+        "a.md",
+        DE,
+        '¦Der Film <video src="a"><track label="¦Mit Untertiteln" src="b"></video> läuft.\n',
+    ),
+    "format: text in a drawing": (
+        "a.html",
+        DE,
+        '<p>¦Ein <svg><title>¦Ein Hund</title><g><text x="1">¦Hund läuft</text><text>¦Er ist da</text></g></svg> Bild.'
+        '</p><object data="a"><p>¦Laden Sie das <a href="b">Bild</a>.</p></object>',
+    ),
+    "format: text in a drawing in Markdown": ("a.md", DE, "¦Ein <svg><text>¦Ein Hund</text></svg> Bild.\n"),
+    "format: voices of one cue": (
+        "a.vtt",
+        ("th", "en"),
+        "WEBVTT\n\n00:01.000 --> 00:02.000\n<v.loud หญิง>¦แมวนอน</v> <v ชาย>¦ใช่</v>\n",
+    ),
+    "format: protected labels": ("a.html", DE, '<p translate="no"><img alt="⟦Katze⟧" src="a"></p><p>¦Ein Hund.</p>'),
     "format: picture in a link": ("a.html", DE, '<a href="x" title="¦Zum Hund"><img alt="¦Ein Hund" src="a"></a>'),
     "format: class in WebVTT": (
         "a.vtt",
@@ -583,6 +650,12 @@ PACKAGES: dict[str, tuple[str, tuple[str, str], bytes, list[str]]] = {
         DE,
         chapter('<p>Ein <svg aria-label="Bild von Tom"><path/></svg> Hund.</p>'),
         ["Ein Hund.", "Bild von Tom"],
+    ),
+    "format: labels of a video in EPUB": (
+        "a.epub",
+        DE,
+        chapter('<p>Der Film <video src="a"><track label="Mit Untertiteln" src="b"/></video> läuft.</p>'),
+        ["Der Film läuft.", "Mit Untertiteln"],
     ),
     "format: other language in EPUB": (
         "a.epub",
@@ -876,6 +949,12 @@ REFUSED_DOCUMENTS: dict[str, tuple[str, bytes, str]] = {
     ),
     "input: TMX as XLIFF": ("a.xlf", tmx(unit(de="Hund")).encode(), r"contains no <xliff>|rename it to \.tmx"),
     "input: document with another name": ("a.html", docx(), "ZIP archive"),
+    "input: Apple's strings with another name": (
+        "a.txt",
+        b'/* Menu */\n"open" = "Hund";\n// x\n"close" = "Katze";\n',
+        "--personality=strings",
+    ),
+    "input: Apple's catalog": ("a.xcstrings", b'{\n  "sourceLanguage" : "de", "strings" : {}}', r"\.xliff"),
     "input: ODT as DOCX": ("a.docx", odt(), "is not a Word document"),
     "input: subtitles of Aegisub": ("a.ass", b"[Script Info]\n", r"save (it|them) as \.srt"),
     "input: TTML": ("a.ttml", b"<tt/>", r"save (it|them) as \.srt"),

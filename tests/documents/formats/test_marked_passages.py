@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from dragoman.documents.formats.file import PassageDocument
 from dragoman.documents.passage import Writing, to_parts
-from dragoman.documents.segment import TranslatedSegment
 from dragoman.markup.elements import BREAK, CLINGING, CODE, DIVIDER, OBJECT, WORD
 from dragoman.markup.items import Fixed, Group, Item, TextItem
 from dragoman.text.link import Link
+from dragoman.text.translation import Translation
 
 WORDS = ["Hund ", "läuft ", "nach", " Hause. ", "Er ", "bellt.", " ", ", "]
 WRITING = Writing("de", lambda text: text)
@@ -45,7 +45,7 @@ def document(content: Sequence[Item]) -> PassageDocument:
 
 
 @st.composite
-def translations(draw: st.DrawFn) -> tuple[PassageDocument, list[TranslatedSegment]]:
+def translations(draw: st.DrawFn) -> tuple[PassageDocument, list[Translation]]:
     """A document, and translations with random words and links, with or without its placeholders."""
     opened = document(draw(items))
     found = []
@@ -58,7 +58,7 @@ def translations(draw: st.DrawFn) -> tuple[PassageDocument, list[TranslatedSegme
             if draw(st.booleans()):
                 links.append(Link(start, end, len(text), len(text) + len(word)))
             text += f"{word} "
-        found.append(TranslatedSegment(text.rstrip(), tuple(links)))
+        found.append(Translation(text.rstrip(), links=tuple(links)))
     return opened, found
 
 
@@ -67,7 +67,7 @@ def translations(draw: st.DrawFn) -> tuple[PassageDocument, list[TranslatedSegme
 def test_unchanged_sentences_give_the_file(content: list[Item]) -> None:
     opened = document(content)
     raw = "".join(_raw(item) for item in content)
-    assert opened.assemble([TranslatedSegment(each.text) for each in opened.segments]).decode() == raw
+    assert opened.assemble([Translation(each.text) for each in opened.segments]).decode() == raw
 
 
 def _raw(item: Item) -> str:
@@ -78,9 +78,9 @@ def _raw(item: Item) -> str:
 
 @given(translations())
 @settings(max_examples=600)
-def test_no_group_and_nothing_fixed_is_lost(case: tuple[PassageDocument, list[TranslatedSegment]]) -> None:
+def test_no_group_and_nothing_fixed_is_lost(case: tuple[PassageDocument, list[Translation]]) -> None:
     opened, translated = case
-    before = opened.assemble([TranslatedSegment(each.text) for each in opened.segments]).decode()
+    before = opened.assemble([Translation(each.text) for each in opened.segments]).decode()
     after = opened.assemble(translated).decode()
     assert [Counter(before)[each] for each in "()#"] == [Counter(after)[each] for each in "()#"]
     reduced = re.sub(r"[^()«»‹›]", "", after)
@@ -91,7 +91,7 @@ def test_no_group_and_nothing_fixed_is_lost(case: tuple[PassageDocument, list[Tr
 
 @given(translations())
 @settings(max_examples=300)
-def test_every_character_of_a_translation_is_written(case: tuple[PassageDocument, list[TranslatedSegment]]) -> None:
+def test_every_character_of_a_translation_is_written(case: tuple[PassageDocument, list[Translation]]) -> None:
     opened, translated = case
     after = re.sub(r"[()«»‹›# ]", "", opened.assemble(translated).decode())  # a mark may have a space, or stand for one
     position = 0
@@ -104,9 +104,9 @@ def test_group_of_two_sentences_repeats_no_word_if_words_change_their_order() ->
     group = Group(("(",), (")",), (TextItem(" Hause. ", " Hause. "), TextItem("Hund ", "Hund ")))
     styled = TextItem("«Hund »", "Hund ", ("«", "»"))
     opened = document([group, Group(("(",), (")",), ()), TextItem("Hund ", "Hund "), styled])
-    crossed = TranslatedSegment("X X X X", (Link(10, 14, 2, 3), Link(0, 4, 4, 5)))
+    crossed = Translation("X X X X", links=(Link(10, 14, 2, 3), Link(0, 4, 4, 5)))
     assert [segment.text for segment in opened.segments] == ["Hause.", "Hund Hund Hund"]
-    after = opened.assemble([TranslatedSegment(""), crossed]).decode()
+    after = opened.assemble([Translation(""), crossed]).decode()
     assert after.count("X") == 4
     assert Counter(after)["("] == Counter(after)[")"] == 2
 
@@ -117,8 +117,8 @@ def test_group_of_two_sentences_does_not_swallow_or_repeat_a_word_that_moves_int
     group = Group(("(",), (")",), (TextItem("läuft. Er bellt", "läuft. Er bellt"),))
     opened = document([bold, TextItem(" ", " "), group, TextItem(" laut.", " laut.")])
     assert [each.text for each in opened.segments] == ["Hund läuft.", "Er bellt laut."]
-    first = TranslatedSegment("RUNS. DOG.", (Link(5, 11, 0, 5), Link(0, 4, 6, 9)))
-    second = TranslatedSegment("IT BARKS LOUDLY.", (Link(0, 2, 0, 2), Link(3, 8, 3, 8), Link(9, 14, 9, 16)))
+    first = Translation("RUNS. DOG.", links=(Link(5, 11, 0, 5), Link(0, 4, 6, 9)))
+    second = Translation("IT BARKS LOUDLY.", links=(Link(0, 2, 0, 2), Link(3, 8, 3, 8), Link(9, 14, 9, 16)))
     after = opened.assemble([first, second]).decode()
     assert re.sub("[()«»]", "", after) == "RUNS. DOG. IT BARKS LOUDLY."
     assert "«DOG»" in after
@@ -130,5 +130,5 @@ def test_added_point_is_inside_the_group_of_its_sentence() -> None:
     dog, cat = (TextItem(text, text) for text in ("Der Hund bellt.", "Die Katze schläft."))
     for links in ((), (Link(4, 8, 4, 7), Link(9, 14, 8, 13))):
         opened = document([Group(("(",), (")",), (dog,)), TextItem(" ", " "), cat])
-        after = opened.assemble([TranslatedSegment("The dog barks", links), TranslatedSegment("The cat sleeps")])
+        after = opened.assemble([Translation("The dog barks", links=links), Translation("The cat sleeps")])
         assert after.decode() == "(The dog barks.) The cat sleeps"

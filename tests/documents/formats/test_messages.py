@@ -14,7 +14,8 @@ from lxml import etree
 from segment_translators import assemble, translate_upper
 
 from dragoman.documents.formats import open_document
-from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
+from dragoman.documents.segment import SegmentedDocument
+from dragoman.text.translation import Translation
 
 LANGUAGES = ("de", "en")
 Opened = tuple[SegmentedDocument[bytes], Callable[[bytes], str]]
@@ -177,7 +178,7 @@ def test_apostrophes_of_translations_quote_nothing(name: str) -> None:
         ("Von {name}", "d'{name} l'x"),
     ):
         document, read = FORMATS[name](text)
-        assert read(assemble(document, lambda segment: TranslatedSegment("d'{name} l'x"))) == written
+        assert read(assemble(document, lambda segment: Translation("d'{name} l'x"))) == written
 
 
 def test_forms_may_contain_elements_of_translation_files() -> None:

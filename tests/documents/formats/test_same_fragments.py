@@ -15,11 +15,12 @@ from office_files import HEAD, W, docx, epub, odt, pptx, run
 from segment_translators import translate_shuffled, translate_upper
 
 from dragoman.documents.formats import open_document
+from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.formats.xml_text import XmlFragment, parse_fragment, structural_elements
-from dragoman.documents.html_text import HtmlText
 from dragoman.documents.passage import Writing
-from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.segment import Segment, SegmentedDocument
 from dragoman.markup.xml import encode_xml
+from dragoman.text.translation import Translation
 
 FRAGMENTS = {
     # parts of the sentence, also nested and empty
@@ -86,7 +87,7 @@ class _Encoded:
     def __init__(self, document: SegmentedDocument[str]) -> None:
         self._document, self.segments = document, document.segments
 
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
+    def assemble(self, translations: Sequence[Translation]) -> bytes:
         return self._document.assemble(translations).encode()
 
 
@@ -96,8 +97,8 @@ class _WithoutLast:
     def __init__(self, document: SegmentedDocument[bytes]) -> None:
         self._document, self._last, self.segments = document, document.segments[-1], document.segments[:-1]
 
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
-        return self._document.assemble([*translations, TranslatedSegment(self._last.text)])
+    def assemble(self, translations: Sequence[Translation]) -> bytes:
+        return self._document.assemble([*translations, Translation(self._last.text)])
 
 
 def in_html(fragment: str) -> Opened:
@@ -195,8 +196,8 @@ def test_formats_with_tags_agree(name: str, fragment: str) -> None:
         assert html.unescape(written) == html.unescape(expected.assemble(list(map(translate, expected.segments))))
 
 
-def unchanged(segment: Segment) -> TranslatedSegment:
-    return TranslatedSegment(segment.text)
+def unchanged(segment: Segment) -> Translation:
+    return Translation(segment.text)
 
 
 WORD_STYLES = {"b": "<w:b/>", "i": "<w:i/>", "sup": '<w:vertAlign w:val="superscript"/>', "span": ""}

@@ -13,7 +13,7 @@ import pytest
 from segment_translators import assemble, translate_shuffled, translate_upper
 
 from dragoman.documents.formats import open_document
-from dragoman.documents.segment import TranslatedSegment
+from dragoman.text.translation import Translation
 
 STRINGS = {
     'Klicken Sie <b class="x">hier</b>, um zu sichern': 'KLICKEN SIE <b class="x">HIER</b>, UM ZU SICHERN',
@@ -128,7 +128,7 @@ def test_escaped_tags_in_translation_files(source: str) -> None:
 
 def test_new_characters_of_html_become_no_tags() -> None:
     for text in ("Hund &nbsp;x", "Hund &amp; x"):
-        translated = in_json(text, lambda segment: TranslatedSegment("<b> &lt; < 'x"))
+        translated = in_json(text, lambda segment: Translation("<b> &lt; < 'x"))
         assert html.unescape(translated) == "<b> &lt; < 'x"
         assert "<b" not in translated
 
@@ -137,7 +137,7 @@ def test_new_characters_of_html_become_no_tags() -> None:
 def test_a_tag_that_contains_another_stays_whole(tag: str) -> None:
     """A browser reads one tag; its end alone would be another one."""
     for text in (f"Ein Hund {tag} bellt.", f"Ein Hund &amp; {tag} bellt."):
-        translated = in_json(text, lambda segment: TranslatedSegment("Wau"))
+        translated = in_json(text, lambda segment: Translation("Wau"))
         assert translated.count("<") == translated.count(tag) * tag.count("<")
 
 

@@ -18,9 +18,9 @@ from markdown_it import MarkdownIt
 from segment_translators import assemble, translate_shuffled, translate_upper
 
 from dragoman.documents.formats import open_document
-from dragoman.documents.segment import TranslatedSegment
 from dragoman.errors import UserError
 from dragoman.text.link import Link
+from dragoman.text.translation import Translation
 
 LANGUAGES = ("de", "en")
 
@@ -577,7 +577,7 @@ def test_attributes_that_people_read() -> None:
 def test_a_file_in_latin_1_is_read_as_such_by_other_programs(name: str) -> None:
     text = {"a.xlf": XLIFF_1, "a.tmx": TMX.replace("utf-8", "iso-8859-1"), "a.html": f"<meta charset=iso-8859-1>{HTML}"}
     data = text[name].replace("UTF-8", "ISO-8859-1").encode("latin-1")
-    after = assemble(open_document(data, name, LANGUAGES), lambda segment: TranslatedSegment("„A“ – 5 €"))
+    after = assemble(open_document(data, name, LANGUAGES), lambda segment: Translation("„A“ – 5 €"))
     assert not re.search(rb"[\x80-\x9f]", after)
     assert set("„“–€") <= set(html.unescape(after.decode("latin-1")))
 
@@ -597,6 +597,6 @@ def test_rows_of_a_table_may_lack_cells_at_their_end() -> None:
 def test_emphasis_that_loses_its_words_leaves_no_marks() -> None:
     document = open_document(b"*Ein* Hund und **eine** Katze *sind* nun [da](a).\n", "a.md", LANGUAGES)
     for text, links in (("A", ()), ("A dog", (Link(0, 3, 0, 1),)), ("A dog", (Link(13, 17, 0, 1), Link(24, 28, 0, 1)))):
-        written = document.assemble([TranslatedSegment(text, links)]).decode()
+        written = document.assemble([Translation(text, links=links)]).decode()
         assert "*" not in html_of(written), written
         assert html_of(written).count("<a ") == 1

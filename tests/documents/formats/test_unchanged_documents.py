@@ -12,7 +12,8 @@ from document_samples import FILLED_SAMPLES, SAMPLES
 from segment_translators import assemble, translate_upper
 
 from dragoman.documents.formats import DOCUMENT_FORMATS, open_document
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
+from dragoman.text.translation import Translation
 
 LANGUAGES = ("de", "en")
 
@@ -35,7 +36,7 @@ def test_every_segment_can_change_alone(name: str, data: bytes) -> None:
     document = open_document(data, name, LANGUAGES)
     texts = [segment.text for segment in document.segments]
     for changed in range(len(texts)):
-        translations = [TranslatedSegment(text) for text in texts]
+        translations = [Translation(text) for text in texts]
         translations[changed] = translate_upper(Segment(texts[changed], aligned=True))
         again = open_document(document.assemble(translations), name, LANGUAGES)
         expected = [*texts[:changed], translations[changed].text, *texts[changed + 1 :]]

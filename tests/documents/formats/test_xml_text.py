@@ -9,9 +9,10 @@ from segment_translators import translate_upper
 
 from dragoman.documents.formats.xml_text import XmlFragment, parse_fragment, structural_elements
 from dragoman.documents.passage import Writing
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.errors import UserError
 from dragoman.markup.xml import NotWellFormedError, encode_xml
+from dragoman.text.translation import Translation
 
 
 def read(xml: str, kept: str = "", blocks: str = "") -> XmlFragment:
@@ -20,7 +21,7 @@ def read(xml: str, kept: str = "", blocks: str = "") -> XmlFragment:
     return XmlFragment(nodes, Writing("de", encode_xml), frozenset(kept.split()), found | frozenset(blocks.split()))
 
 
-def translate(document: XmlFragment, translator: Callable[[Segment], TranslatedSegment] = translate_upper) -> str:
+def translate(document: XmlFragment, translator: Callable[[Segment], Translation] = translate_upper) -> str:
     return document.assemble([translator(segment) for segment in document.segments])
 
 
@@ -58,7 +59,7 @@ def test_names_of_html_have_no_rules_for_their_content_in_xml(
 ) -> None:
     document = read(xml, kept="param größe")
     assert [segment.text for segment in document.segments] == segments
-    assert translate(document, lambda segment: TranslatedSegment(segment.text)) == xml
+    assert translate(document, lambda segment: Translation(segment.text)) == xml
     assert expected in (None, translate(document))
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dragoman.explanation.capture import KINDS
 from dragoman.explanation.explain import Explanation
 from dragoman.explanation.page.data import page_data
+from dragoman.model.capture import KINDS
 from dragoman.translator import Translator
 
 TEXT = "Ein kleiner Junge spielt im Park mit einem Hund."
@@ -30,7 +30,7 @@ def with_second_layer(explanation: Explanation) -> Explanation:
 
 def test_maps_equal_those_of_the_model(translator: Translator, explanation: Explanation) -> None:
     deeper = with_second_layer(explanation)
-    views, attention = page_data(translator.bundle, deeper)["views"], deeper.attention
+    views, attention = page_data(translator.bundle, translator.decoding, TEXT, deeper)["views"], deeper.attention
     for view, expected in (("tokens", attention), ("words", attention.by_word())):
         for kind in KINDS:
             shown = views[view]["maps"][kind]
@@ -51,7 +51,10 @@ def test_maps_equal_those_of_the_model(translator: Translator, explanation: Expl
 def test_rollout_between_words_is_the_merged_rollout_between_tokens(
     translator: Translator, explanation: Explanation
 ) -> None:
-    attention, shown = explanation.attention, page_data(translator.bundle, explanation)["views"]["words"]["maps"]
+    attention, shown = (
+        explanation.attention,
+        page_data(translator.bundle, translator.decoding, TEXT, explanation)["views"]["words"]["maps"],
+    )
     for kind in KINDS:
         rollout = attention.merge(kind, attention.rollout(kind))
         levels = np.frombuffer(base64.b64decode(shown[kind]["weights"]), np.uint8).reshape(-1, *rollout.shape)
@@ -59,7 +62,7 @@ def test_rollout_between_words_is_the_merged_rollout_between_tokens(
 
 
 def test_the_best_ended_candidate_leads_back_to_the_beginning(translator: Translator, explanation: Explanation) -> None:
-    steps = page_data(translator.bundle, explanation)["steps"]
+    steps = page_data(translator.bundle, translator.decoding, TEXT, explanation)["steps"]
     ended = [(each["final"], number, each) for number, step in enumerate(steps) for each in step if each["final"]]
     _, number, best = max(ended, key=lambda each: each[0])
     assert best["text"] == explanation.translation.text
@@ -78,4 +81,4 @@ def test_without_subwords_there_is_only_one_view(translator: Translator, explana
     by_word = replace(
         explanation, attention=attention, translation=translation, alternatives=explanation.alternatives[:length]
     )
-    assert list(page_data(translator.bundle, by_word)["views"]) == ["tokens"]
+    assert list(page_data(translator.bundle, translator.decoding, TEXT, by_word)["views"]) == ["tokens"]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dragoman.explanation.explain import Explanation
+from dragoman.explanation.page.data import page_data
 from dragoman.explanation.page.render import render_page
 from dragoman.settings import Decoding
 from dragoman.translator import Translator
@@ -25,7 +26,7 @@ def explanation(translator: Translator) -> Explanation:
 
 @pytest.fixture(scope="module")
 def page_source(translator: Translator, explanation: Explanation) -> str:
-    return render_page(translator.bundle, translator.decoding, TEXT, explanation)
+    return render_page([page_data(translator.bundle, translator.decoding, TEXT, explanation)])
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +127,9 @@ def test_button_and_key_switch_between_dark_and_light(page: Any) -> None:
 def test_a_sampled_translation_has_no_tree(browser: Any, translator: Translator, tmp_path: Path) -> None:
     sampling = Translator(translator.bundle, Decoding(beam_size=1, sampling=True, max_length=30))
     path = tmp_path / "sampled.html"
-    path.write_text(render_page(sampling.bundle, sampling.decoding, TEXT, sampling.explain(TEXT)), encoding="utf-8")
+    path.write_text(
+        render_page([page_data(sampling.bundle, sampling.decoding, TEXT, sampling.explain(TEXT))]), encoding="utf-8"
+    )
     page = browser.new_page()
     messages = record_messages(page)
     page.goto(path.as_uri())
@@ -197,10 +200,10 @@ def test_every_head_can_be_enlarged_by_pointer_and_keyboard(page: Any, explanati
     page.keyboard.press("ArrowRight")
     assert page.locator("#map-title").inner_text() == "Cross-attention: Layer 1, head 2"
     assert float(largest_weight(page)[1]) == pytest.approx(100 * weights[1, 2].max(), abs=1)
-    page.get_by_role("gridcell", name="Rollout").click()
+    page.get_by_role("button", name="Rollout").click()
     rollout = explanation.attention.rollout("cross")
     assert float(largest_weight(page)[1]) == pytest.approx(100 * rollout[2].max(), abs=1)
-    assert page.locator("#heads button[aria-selected=true]").count() == 1
+    assert page.locator("#heads button[aria-pressed=true]").count() == 1
 
 
 def test_words_replace_subwords(page: Any, explanation: Explanation) -> None:

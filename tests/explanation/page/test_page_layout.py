@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dragoman.bundle import Bundle
 from dragoman.explanation.attention_map import AttentionMap
-from dragoman.explanation.capture import KINDS
-from dragoman.explanation.explain import Explanation
+from dragoman.explanation.explain import Explanation, ModelInput
+from dragoman.explanation.page.data import page_data
 from dragoman.explanation.page.render import render_page
 from dragoman.explanation.tokens import TokenSequence, Word
+from dragoman.model.capture import KINDS
 from dragoman.search.hypothesis import Candidate
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
@@ -38,7 +40,7 @@ def sequence(tokens: list[str]) -> TokenSequence:
     return TokenSequence([f"▁{each}" for each in tokens], [Word(each, i, i + 1) for i, each in enumerate(tokens)])
 
 
-def explanation_of(words: list[str]) -> Explanation:
+def explanation_of(words: list[str], bundle: Bundle) -> Explanation:
     """A translation of words into themselves by three layers with two heads."""
     size, random = len(words) + 1, np.random.default_rng(1)
     after, before = sequence([*words, "</s>"]), sequence(["<s>", *words])
@@ -48,7 +50,9 @@ def explanation_of(words: list[str]) -> Explanation:
     steps.append([Candidate(tokens[-1], -0.1, -0.1 * size, "ended", -0.1)])
     alternatives = [[(f"▁{word}", 0.9), ("▁other", 0.05)] for word in [*words, "</s>"]]
     translation = Translation(" ".join(words), words, [-0.1] * size)
-    return Explanation(translation, AttentionMap(after, before, after, weights), alternatives, steps)
+    return Explanation(
+        translation, AttentionMap(after, before, after, weights), alternatives, steps, ModelInput(bundle, [], [])
+    )
 
 
 @pytest.mark.slow
@@ -59,7 +63,12 @@ def test_nothing_is_cut_and_no_labels_overlap(
 ) -> None:
     words, path = SENTENCES[name], tmp_path / "page.html"
     text = " ".join(words)
-    path.write_text(render_page(translator.bundle, translator.decoding, text, explanation_of(words)), encoding="utf-8")
+    path.write_text(
+        render_page(
+            [page_data(translator.bundle, translator.decoding, text, explanation_of(words, translator.bundle))]
+        ),
+        encoding="utf-8",
+    )
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="light")
     page.goto(path.as_uri())
     for key in ("1", "2", "3"):

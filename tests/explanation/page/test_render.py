@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from dragoman.bundle import Bundle
-from dragoman.explanation.capture import KINDS
 from dragoman.explanation.explain import Explanation
+from dragoman.explanation.page.data import page_data
 from dragoman.explanation.page.render import render_page
 from dragoman.model.build import build_model
+from dragoman.model.capture import KINDS
 from dragoman.settings import Decoding, Model
 from dragoman.translator import Translator
 
@@ -29,7 +30,7 @@ def explanation(translator: Translator) -> Explanation:
 
 @pytest.fixture(scope="module")
 def page_source(translator: Translator, explanation: Explanation) -> str:
-    return render_page(translator.bundle, translator.decoding, TEXT, explanation)
+    return render_page([page_data(translator.bundle, translator.decoding, TEXT, explanation)])
 
 
 class Elements(HTMLParser):
@@ -71,7 +72,7 @@ def test_a_page_of_forty_tokens_is_self_contained_and_small(large: Translator) -
     ids = large.bundle.source.encode([text])[0][:40]
     explanation = large.explain(large.bundle.source.decode(ids))
     assert [len(explanation.attention.queries(kind).tokens) for kind in KINDS] == [41, 41, 41]
-    page = render_page(large.bundle, large.decoding, text, explanation)
+    page = render_page([page_data(large.bundle, large.decoding, text, explanation)])
     assert len(page.encode()) < 2_000_000
     addresses = re.findall(r"""(?:src|href|action)\s*=\s*["']?([^"'\s>]*)|url\(([^)]*)\)""", page)
     assert {address for pair in addresses for address in pair if address} <= {"data:,"}
@@ -84,15 +85,15 @@ def test_hostile_text_is_escaped(translator: Translator, explanation: Explanatio
     translation = replace(explanation.translation, text=HOSTILE)
     alternatives = [[(HOSTILE, 0.5)]] * len(explanation.alternatives)
     changed = replace(explanation, translation=translation, alternatives=alternatives)
-    page = render_page(translator.bundle, translator.decoding, HOSTILE, changed)
+    page = render_page([page_data(translator.bundle, translator.decoding, HOSTILE, changed)])
     hostile = Elements(page)
     assert hostile.tags == Elements(page_source).tags
     assert hostile.texts.count(HOSTILE) == 2
-    assert embedded_data(page)["output"][0]["alternatives"][0][0].removeprefix("·") == HOSTILE
+    assert embedded_data(page)["explanations"][0]["output"][0]["alternatives"][0][0].removeprefix("·") == HOSTILE
 
 
 def test_a_truncated_text_has_a_warning(translator: Translator, explanation: Explanation, page_source: str) -> None:
     truncated = replace(explanation, translation=replace(explanation.translation, truncated=True))
-    warning = "Only its beginning was translated"
-    assert warning in render_page(translator.bundle, translator.decoding, "x", truncated)
-    assert warning not in page_source
+    hidden = 'id="truncated" hidden>The text is longer'
+    assert hidden not in render_page([page_data(translator.bundle, translator.decoding, "x", truncated)])
+    assert hidden in page_source

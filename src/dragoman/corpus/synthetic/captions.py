@@ -715,6 +715,7 @@ def captions(split: str) -> list[tuple[str, str]]:
 
 @cache
 def _splits() -> dict[str, list[tuple[str, str]]]:
+    """The pairs of each split by its name."""
     train, held_out = _generate()
     held_out = _with_frequent_words(held_out, train)
     validation_end = _SIZES["test"] + _SIZES["validation"]

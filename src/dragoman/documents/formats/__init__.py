@@ -15,7 +15,7 @@ The way of a file: a format reads it as items; `documents/passage` divides these
 finds the segments of each, and writes their translations with the marks around the right words.
 
 - `open` has the table of formats; `file` is what the caller knows of a file, `characters` are its characters
-- Text: `txt`, `subtitles`, `table`, `markdown`, `html_file`, `xml_text`
+- Text: `txt`, `subtitles`, `table`, `markdown`, `html`, `xml_text`
 - Packages (`package`): `office`, `odt`, `epub`
 - Texts of programs and translation files: `strings`, `json_values`, `po`, `xliff` and `tmx`, whose `inline_codes` are
   the same

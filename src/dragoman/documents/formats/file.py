@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from dragoman.corpus.pair import Languages
 from dragoman.documents.passage import Part, PassageText, Writing
-from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
+from dragoman.documents.segment import SegmentedDocument
 from dragoman.documents.sentences import WholeLines
+from dragoman.text.translation import Translation
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class EncodedDocument:
         self._document, self._encode = document, encode
         self.segments = document.segments
 
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
+    def assemble(self, translations: Sequence[Translation]) -> bytes:
         """The file with the translation of each segment."""
         return self._encode(self._document.assemble(translations))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from dragoman.documents.formats.strings import string_writing
 from dragoman.documents.passage import Part, Writing, to_parts
-from dragoman.markup.elements import CODES, DIVIDER
+from dragoman.markup.elements import CODES, DIVIDER, STRINGS
 from dragoman.markup.items import Fixed, Group, Item, TextItem
 from dragoman.markup.messages import StringPart, decode_references, find_stretches, has_references, read_stretch
 from dragoman.markup.tags import Event, Tag, fold_tags, string_items
@@ -24,15 +25,17 @@ _ELEMENT = "\ufffc"
 def code_parts(nodes: Sequence[XmlNode], writing: Writing) -> list[Part]:
     """The parts of a segment, which may be a string with forms, tags and references of HTML."""
     text = "".join(map(xml_text, nodes))
-    return to_parts(_code_items(nodes, has_references(text)), string_writing(text, writing))
+    items = _code_items(nodes, has_references(text), writing.language)
+    return to_parts(items, string_writing(text, writing))
 
 
-def _code_items(nodes: Sequence[XmlNode], is_html: bool) -> list[Item]:
+def _code_items(nodes: Sequence[XmlNode], is_html: bool, language: str) -> list[Item]:
     items: list[Item] = []
     for stretch in find_stretches("".join(map(_flat_text, nodes))):
         inside = list(_nodes_inside(nodes, stretch))
         if stretch.is_text:
-            items += fold_tags([item for node, text in inside for item in _to_items(node, text, stretch, is_html)])
+            found = (_to_items(node, text, stretch, is_html, language) for node, text in inside)
+            items += fold_tags([item for each in found for item in each])
         else:
             raw = (raw_xml([node]) if isinstance(node, XmlElement) else encode_xml(text) for node, text in inside)
             items.append(Fixed(("".join(raw),), DIVIDER))
@@ -53,12 +56,11 @@ def _nodes_inside(nodes: Sequence[XmlNode], stretch: StringPart) -> Iterator[tup
         position += len(text)
 
 
-def _to_items(node: XmlNode, text: str, stretch: StringPart, is_html: bool) -> Sequence[Event]:
+def _to_items(node: XmlNode, text: str, stretch: StringPart, is_html: bool, language: str) -> Sequence[Event]:
     if isinstance(node, XmlElement):
-        return [_to_item(node, is_html)]
-    found = string_items(
-        text, partial(read_stretch, stretch, _read_html if is_html else _read, encode=encode_xml), is_html, encode_xml
-    )
+        return [_to_item(node, is_html, language)]
+    read = partial(read_stretch, stretch, _read_html if is_html else _read, encode=encode_xml)
+    found = string_items(text, read, replace(STRINGS, language=language), is_html, encode_xml)
     is_plain = not is_html and text == node.text and len(found) == 1 and isinstance(found[0], TextItem)
     return [TextItem(node.raw, node.text)] if is_plain else found
 
@@ -71,12 +73,12 @@ def _read_html(text: str) -> Iterator[Item]:
     yield TextItem(encode_xml(text), decode_references(text))
 
 
-def _to_item(node: XmlElement, is_html: bool) -> Event:
-    raw, element = raw_xml([node]), CODES.find(node.name, node.attributes)
+def _to_item(node: XmlElement, is_html: bool, language: str) -> Event:
+    raw, element = raw_xml([node]), replace(CODES, language=language).find(node.name, node.attributes)
     if not element.kept:
         if not node.end:
             return Fixed((raw,), CODES.rows["ph"] if node.name == "mrk" else CODES.others)
-        return Group((node.start,), (node.end,), tuple(_code_items(node.children, is_html)), element)
+        return Group((node.start,), (node.end,), tuple(_code_items(node.children, is_html, language)), element)
     for names in (_OPENING, _CLOSING):
         key = next((node.attributes[each] for each in names.get(node.name, ()) if each in node.attributes), None)
         if key is not None:

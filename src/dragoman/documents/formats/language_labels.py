@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.characters import find_mark
 from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.segment import Segment, SegmentedDocument
 from dragoman.languages.codes import primary_language, same_language
 from dragoman.languages.scripts import HAN_OR_KANA, is_right_to_left, usual_script
 from dragoman.markup.po import header_end
+from dragoman.text.translation import Translation
 
 _CODE = rb"(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*)(?![\w@\x80-\xff-])"
 _COMMENT = rb"<!--(?s:.*?)(?:-->|\Z)"
@@ -95,7 +96,7 @@ class LabeledDocument:
         self._document, self._file = document, file
         self.segments: Sequence[Segment] = document.segments
 
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
+    def assemble(self, translations: Sequence[Translation]) -> bytes:
         """The file with the translation of each segment."""
         content = self._document.assemble(translations)
         if [each.text for each in translations] == [segment.text for segment in self.segments]:

@@ -24,7 +24,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.html_text import read_events
+from dragoman.documents.formats.html import read_events
 from dragoman.documents.passage import Part, to_parts
 from dragoman.errors import UserError
 from dragoman.markup.elements import BREAK, DIVIDER, FOOTNOTE, HTML, MARKDOWN, VOID, Elements

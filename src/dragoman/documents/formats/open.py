@@ -10,7 +10,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.corpus.xliff import SUFFIXES as XLIFF_SUFFIXES
 from dragoman.documents.formats.epub import open_epub
 from dragoman.documents.formats.file import DocumentFile, OpenDocument
-from dragoman.documents.formats.html_file import open_html
+from dragoman.documents.formats.html import open_html
 from dragoman.documents.formats.json_values import open_json
 from dragoman.documents.formats.language_labels import LabeledDocument
 from dragoman.documents.formats.markdown import open_markdown

@@ -17,9 +17,10 @@ from dragoman.corpus.archive import read_archive
 from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.language_labels import set_language
-from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.segment import Segment, SegmentedDocument
 from dragoman.errors import UserError
 from dragoman.markup.xml import XmlElement, refuse_huge_xml
+from dragoman.text.translation import Translation
 
 MAX_BYTES = 300_000_000  # of the content
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # old Office documents, and encrypted new ones
@@ -61,7 +62,7 @@ class PackagedDocument:
             segment for document in self._documents.values() for segment in document.segments
         ]
 
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
+    def assemble(self, translations: Sequence[Translation]) -> bytes:
         """The archive with the translation of each segment."""
         if [each.text for each in translations] == [segment.text for segment in self.segments]:
             return self._file.data

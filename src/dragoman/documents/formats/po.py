@@ -8,7 +8,7 @@ from dragoman.documents.formats.characters import Characters, read_characters
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.strings import string_parts
 from dragoman.documents.passage import Part, find_segments, write_parts
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.errors import UserError
 from dragoman.languages.codes import looks_like_tag, primary_language
 from dragoman.markup.po import (
@@ -22,6 +22,7 @@ from dragoman.markup.po import (
     read_messages,
 )
 from dragoman.markup.units import State
+from dragoman.text.translation import Translation
 
 
 class PoDocument:
@@ -49,7 +50,7 @@ class PoDocument:
             segment for _, _, texts in self._messages for parts in texts.values() for segment in find_segments(parts)
         ]
 
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
+    def assemble(self, translations: Sequence[Translation]) -> bytes:
         """The file with the translation of each segment."""
         remaining = iter(translations)
         lines = [[line] for line in self._lines]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dragoman.documents.passage import Part, Writing, to_parts
+from dragoman.markup.elements import STRINGS
 from dragoman.markup.items import Item, TextItem
 from dragoman.markup.messages import (
     decode_references,
@@ -19,7 +20,9 @@ from dragoman.markup.messages import (
 def string_parts(text: str, writing: Writing) -> list[Part]:
     """The parts of a string, which may be a message with forms, and may contain tags and references such as `&amp;`."""
     is_html = has_references(text)
-    return to_parts(message_items(text, _read_html if is_html else _read, is_html), string_writing(text, writing))
+    elements = replace(STRINGS, language=writing.language)
+    items = message_items(text, _read_html if is_html else _read, elements, is_html)
+    return to_parts(items, string_writing(text, writing))
 
 
 def _read(text: str) -> Iterator[Item]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path
+from typing import Any
 
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.system.cache import cache_directory
-from dragoman.system.files import atomic_directory, read_json, sha256, write_json
-from dragoman.system.leftovers import remove_leftovers
+from dragoman.system.files import atomic_directory, read_json, remove_leftovers, sha256, write_json
 from dragoman.system.locks import wait_for_lock
 from dragoman.system.version import __version__
 from dragoman.text.registry import save_tokenizers
@@ -19,6 +19,9 @@ ORIGIN_FILE = "converted.json"
 MODEL_FILE = "model.bin"
 
 COMPUTE_TYPES = ("float32", "int8")
+
+FORMAT = 2
+"""Of converted bundles; those without it return the attention of another layer than the one that aligns words."""
 
 
 def unsupported_settings(bundle: Bundle) -> list[str]:
@@ -91,15 +94,15 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
     return place
 
 
-def _require_origin(bundle: Bundle, path: Path, origin: dict[str, str]) -> None:
+def _require_origin(bundle: Bundle, path: Path, origin: dict[str, Any]) -> None:
     """Check that the bundle in memory is the one that is at its place."""
     if bundle.json_sha256 and bundle.json_sha256 != origin["bundle"]:
         raise UserError(f"{path}: the bundle was replaced while it was read; try again")
 
 
-def _origin(path: Path) -> dict[str, str]:
+def _origin(path: Path) -> dict[str, Any]:
     """Identifies what a converted bundle was made from; bundle.json contains the SHA-256 of weights and tokenizers."""
-    return {"bundle": sha256(path / "bundle.json"), "dragoman": __version__}
+    return {"bundle": sha256(path / "bundle.json"), "dragoman": __version__, "format": FORMAT}
 
 
 def _place(path: Path, compute_type: str) -> Path:
@@ -107,12 +110,13 @@ def _place(path: Path, compute_type: str) -> Path:
     return path / f"ctranslate2-{compute_type}"
 
 
-def _cached_place(origin: dict[str, str], compute_type: str) -> Path:
+def _cached_place(origin: dict[str, Any], compute_type: str) -> Path:
     """Where it is otherwise."""
-    return cache_directory() / "converted" / origin["bundle"][:16] / f"ctranslate2-{compute_type}"
+    name: str = origin["bundle"][:16]
+    return cache_directory() / "converted" / name / f"ctranslate2-{compute_type}"
 
 
-def _is_current(place: Path, origin: dict[str, str]) -> bool:
+def _is_current(place: Path, origin: dict[str, Any]) -> bool:
     """Whether a converted bundle exists, and was made from this one, see `_origin`."""
     try:
         about = read_json(place / ORIGIN_FILE)
@@ -121,7 +125,7 @@ def _is_current(place: Path, origin: dict[str, str]) -> bool:
     return {name: about.get(name) for name in origin} == origin
 
 
-def _is_intact(place: Path, origin: dict[str, str]) -> bool:
+def _is_intact(place: Path, origin: dict[str, Any]) -> bool:
     """Whether a current converted bundle has no damaged files."""
     if not _is_current(place, origin):
         return False

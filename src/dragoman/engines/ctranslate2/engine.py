@@ -12,12 +12,16 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.engines.batching import batches_by_length, refuse_other_process
 from dragoman.engines.choose import NOT_IMPORTED, ComputeType, Copies, EngineRequest, Ids, TargetScores
 from dragoman.engines.ctranslate2.convert import conversion_directory, convert, unsupported_settings
 from dragoman.errors import UserError
 from dragoman.search.hypothesis import BeamTrace, Hypothesis, finished_hypothesis, length_penalty, max_target_length
 from dragoman.system.cpu import has_avx512, process_threads
+from dragoman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from dragoman.engines.torch_engine import StepEngine
@@ -114,9 +118,10 @@ class CTranslate2Engine:
 
     @cached_property
     def _torch(self) -> StepEngine:
-        """The engine for what CTranslate2 cannot do; torch is only loaded for it."""
+        """The engine for what CTranslate2 cannot do; torch is only loaded for it, and not in a forked process."""
         from dragoman.engines.torch_engine import open_engine as open_torch_engine
 
+        refuse_other_process(self._workers.process)
         return open_torch_engine(replace(self.request, path=None, compute_type="float32"))
 
     def translate(
@@ -161,17 +166,41 @@ class CTranslate2Engine:
         """The probabilities of given translations, see `Engine.score`."""
         return self._torch.score(sources, targets)
 
+    def attention(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[NDArray[np.float32]]:
+        """The attention of given translations, see `Engine.attention`: each is the prefix of a search, which ends."""
+        batches = batches_by_length(targets, self.request)
+        pending = [
+            self._workers.translator.translate_batch(
+                _spell([sources[index] for index in batch], self.request.bundle.source),
+                target_prefix=_spell([targets[index] for index in batch], self.request.bundle.target),
+                max_batch_size=_BATCH_TOKENS,
+                batch_type="tokens",
+                asynchronous=True,
+                beam_size=1,
+                max_decoding_length=max(len(targets[index]) for index in batch) + 1,
+                max_input_length=0,
+                return_attention=True,
+                return_end_token=True,
+            )
+            for batch in batches
+        ]
+        found: dict[int, NDArray[np.float32]] = {}
+        for batch, results in zip(batches, pending, strict=True):
+            for index, result in zip(batch, results, strict=True):
+                rows = result.result().attention[0]
+                found[index] = np.array(rows[: len(targets[index]) + 1], dtype=np.float32)
+        return [found[index] for index in range(len(targets))]
+
     def score_as_converted(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """Log-probabilities of the tokens of given translations, and of their ends, by the converted model."""
         return [result.result().log_probs for result in self._submit_scoring(sources, targets)]
 
     def _submit(self, sources: Sequence[Ids], starts: Sequence[Ids], longest: int) -> list[Any]:
         """Queue sentences of similar length, with the language of each translation; returns their future results."""
-        bundle, decoding = self.request.bundle, self.request.decoding
-        tokens, target_tokens = bundle.source.vocabulary.tokens, bundle.target.vocabulary.tokens
-        languages = [[target_tokens[token] for token in start] for start in starts]
+        decoding = self.request.decoding
+        languages = _spell(starts, self.request.bundle.target)
         results: list[Any] = self._workers.translator.translate_batch(
-            [[tokens[token] for token in source] for source in sources],
+            _spell(sources, self.request.bundle.source),
             target_prefix=languages if any(languages) else None,
             max_batch_size=_BATCH_TOKENS,
             batch_type="tokens",
@@ -209,10 +238,9 @@ class CTranslate2Engine:
         """Queue hypotheses, whose tokens need log-probabilities; returns their future results."""
         if not sources:
             return []
-        bundle = self.request.bundle
         results: list[Any] = self._workers.translator.score_batch(
-            [[bundle.source.vocabulary.tokens[token] for token in source] for source in sources],
-            [[bundle.target.vocabulary.tokens[token] for token in target] for target in targets],
+            _spell(sources, self.request.bundle.source),
+            _spell(targets, self.request.bundle.target),
             max_batch_size=_SCORED_TOKENS,
             batch_type="tokens",
             max_input_length=0,
@@ -241,6 +269,12 @@ class CTranslate2Engine:
             found[index] = hypotheses
 
 
+def _spell(sentences: Sequence[Ids], tokenizer: Tokenizer) -> list[list[str]]:
+    """The tokens of sentences, which CTranslate2 reads instead of ids."""
+    tokens = tokenizer.vocabulary.tokens
+    return [[tokens[index] for index in ids] for ids in sentences]
+
+
 class Workers:
     """A translator of CTranslate2 with single-threaded workers.
 
@@ -249,6 +283,9 @@ class Workers:
         compute_type: Data type of weights and matrix products.
         count: How many workers.
 
+    Attributes:
+        process: Id of the process in which they were started.
+
     Raises:
         UserError: The converted bundle cannot be read.
     """
@@ -256,7 +293,7 @@ class Workers:
     def __init__(self, converted: Path, compute_type: ComputeType, count: int) -> None:
         import ctranslate2
 
-        self._process = os.getpid()
+        self.process = os.getpid()
         torch = sys.modules.get("torch")
         threads = torch.get_num_threads() if torch else 0
         requested = _INSTRUCTIONS not in os.environ and has_avx512()
@@ -285,7 +322,7 @@ class Workers:
         Raises:
             UserError: This process was forked from the one that opened it.
         """
-        refuse_other_process(self._process)
+        refuse_other_process(self.process)
         return self._translator
 
     def __del__(self) -> None:
@@ -293,5 +330,5 @@ class Workers:
 
         There, a reference to it is never released.
         """
-        if os.getpid() != self._process and hasattr(self, "_translator"):
+        if os.getpid() != self.process and hasattr(self, "_translator"):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._translator))

@@ -43,7 +43,10 @@ def specify(bundle: Bundle) -> specs.TransformerSpec:
     model, settings = bundle.model, bundle.model.settings
     options = _options(settings)
     encoder = TransformerEncoderSpec(settings.encoder_layers, settings.heads, **options)
-    decoder = TransformerDecoderSpec(settings.decoder_layers, settings.heads, **options)
+    layer = bundle.attention_rows().layer
+    decoder = TransformerDecoderSpec(  # the attention that it returns is the mean over all heads of this layer
+        settings.decoder_layers, settings.heads, alignment_layer=layer, alignment_heads=0, **options
+    )
     encoder.embeddings[0].weight = _array(model.source_embedding.weight)
     decoder.embeddings.weight = _array(model.target_embedding.weight)
     _set_positions(encoder, model.source_positions, settings)

@@ -6,25 +6,25 @@ const KINDS = {
     name: "Encoder self-attention",
     hint: "Each source token attends to all source tokens.",
     query: "From source token (query)", key: "To source tokens (keys)",
-    languages: [sourceLanguage, sourceLanguage],
+    languages: [0, 0],
   },
   decoder: {
     name: "Decoder masked self-attention",
     hint: "Each target token that the decoder has read attends to itself and to the tokens before it. Later tokens are masked.",
     query: "From the last target token read (query)", key: "To the target tokens read so far (keys)",
-    languages: [targetLanguage, targetLanguage],
+    languages: [1, 1],
   },
   cross: {
     name: "Cross-attention",
     hint: "To predict a target token, the decoder attends to the encoder's output for the source tokens.",
     query: "From the target token to predict (query)", key: "To source tokens (keys)",
-    languages: [targetLanguage, sourceLanguage],
+    languages: [1, 0],
   },
 };
 const OVERALL = { mean: "Mean of all", max: "Maximum of all", rollout: "Rollout" };
-const HEADS = [...Array(data.heads).keys(), "mean", "max"]; // the maps of a layer
+const headsOfLayer = () => [...Array(data.heads).keys(), "mean", "max"]; // the maps of a layer
 const SUMMARIZED = 4; // tokens named in the summary, at most
-const state = { kind: "cross", view: "tokens", layer: null, head: "mean", side: "query", index: 0 }; // layer null: all
+const state = { kind: "cross", view: "tokens", layer: undefined, head: "mean", side: "query", index: 1 }; // layer null: all
 const decodedMaps = new Map();
 
 // The maps of the selected kind and view: labels of rows (queries) and columns (keys), and the levels of all maps.
@@ -39,10 +39,10 @@ function currentMaps() {
 
 // The levels of one map; layer null means all layers.
 function levelsOf(layer, head) {
-  const { queries, keys, layers, levels } = currentMaps();
+  const { queries, keys, layers, levels } = currentMaps(), heads = headsOfLayer();
   const index = layer === null
-    ? layers * HEADS.length + Object.keys(OVERALL).indexOf(head)
-    : layer * HEADS.length + HEADS.indexOf(head);
+    ? layers * heads.length + Object.keys(OVERALL).indexOf(head)
+    : layer * heads.length + heads.indexOf(head);
   const size = queries.length * keys.length;
   return levels.subarray(index * size, (index + 1) * size);
 }
@@ -54,26 +54,38 @@ function mapName(layer, head) {
   return `Layer ${layer + 1}, ${{ mean: "mean over heads", max: "maximum over heads" }[head] ?? `head ${head + 1}`}`;
 }
 
+// The names of a layer and of a head, for switching them off.
+const layerId = (kind, layer) => `${kind === "encoder" ? "encoder" : "decoder"}.${layer}`;
+const headId = (kind, layer, head) => `${kind}.${layer}.${head}`;
+
+// Whether a head, or its layer, is switched off.
+function isOff(kind, layer, head) {
+  const { heads = [], layers = [] } = data.off ?? {};
+  return heads.some((parts) => parts.join(".") === headId(kind, layer, head)) || layers.some((parts) => parts.join(".") === layerId(kind, layer));
+}
+
 // ---- small maps of all layers and heads
 
 function mapButton(layer, head, ...label) {
   const { queries, keys } = currentMaps();
-  const name = mapName(layer, head);
+  const name = mapName(layer, head) + (isOff(state.kind, layer, head) ? ", switched off" : "");
   const canvas = htmlElement("canvas");
   paint(canvas, levelsOf(layer, head), queries.length, keys.length);
-  const button = htmlElement("button", { type: "button", role: "gridcell", "aria-label": name, title: name }, canvas, ...label);
+  const button = htmlElement("button", { type: "button", "aria-label": name, title: name }, canvas, ...label);
   button.choice = { layer, head };
+  button.classList.toggle("off", isOff(state.kind, layer, head));
   return button;
 }
 
 function drawHeads() {
   const grid = byId("heads");
-  const columnNames = HEADS.map((head) => htmlElement("span", { class: "name" }, typeof head === "number" ? `${head + 1}` : head));
-  grid.style.gridTemplateColumns = `minmax(1.2rem, max-content) repeat(${HEADS.length}, minmax(0, 1fr))`;
+  const heads = headsOfLayer();
+  const columnNames = heads.map((head) => htmlElement("span", { class: "name" }, typeof head === "number" ? `${head + 1}` : head));
+  grid.style.gridTemplateColumns = `minmax(1.2rem, max-content) repeat(${heads.length}, minmax(0, 1fr))`;
   grid.replaceChildren(htmlElement("span"), ...columnNames);
   const buttons = [];
   for (let layer = 0; layer < currentMaps().layers; layer++) {
-    const row = HEADS.map((head) => mapButton(layer, head));
+    const row = heads.map((head) => mapButton(layer, head));
     grid.append(htmlElement("span", { class: "name row", title: `layer ${layer + 1}` }, `${layer + 1}`), ...row);
     buttons.push(...row);
   }
@@ -91,7 +103,8 @@ function makeMapsSelectable(buttons) {
     drawMap();
   };
   const move = (key, index, count) => {
-    const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: HEADS.length, ArrowUp: -HEADS.length };
+    const heads = headsOfLayer().length;
+    const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: heads, ArrowUp: -heads };
     return key in steps ? Math.max(0, Math.min(count - 1, index + steps[key])) : undefined;
   };
   makeSelectable(buttons, select, { first: buttons.findIndex(isSelected), move, hover: false });
@@ -106,7 +119,7 @@ function drawTokens() {
   byId("key-label").textContent = kind.key;
   [["queries", queries, "query"], ["keys", keys, "key"]].forEach(([id, tokens, side], place) => {
     const chips = tokens.map((token) => htmlElement("span", { class: "chip", role: "option" }, token));
-    byId(id).lang = kind.languages[place];
+    byId(id).lang = data.languages[kind.languages[place]];
     byId(id).replaceChildren(...chips);
     makeSelectable(chips, (index) => selectToken(side, index));
   });
@@ -127,7 +140,7 @@ function selectToken(side, index, other = null) {
     shade(chip, weights[place]);
   });
   summarize(side, index, weights);
-  markInMap(side, index);
+  markInMap(byId("heat-map"), layout, side, index);
 }
 
 // One sentence with the largest weights.

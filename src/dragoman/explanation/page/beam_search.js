@@ -2,13 +2,13 @@
 // The tree of candidates of the beam search, and the hypotheses that ended.
 
 const WIDTH = 104, HEIGHT = 40, GAP = 34, TOP = 20, SPACING = HEIGHT + 8; // of the boxes, in pixels
-const steps = []; // the nodes of each step, the root first
+let steps = []; // the nodes of each step, the root first
 const ended = () => steps.flat().filter((node) => node.status === "ended").sort((one, two) => two.final - one.final);
 const pathTo = (node) => (node ? [...pathTo(node.parent), node] : []);
 
 // Link each candidate to its parent and its children, and mark the path to the translation.
 function buildTree() {
-  steps.push([{ token: data.bos, status: "kept", score: 0, children: [], step: 0, rank: 0 }]);
+  steps = [[{ token: data.bos, status: "kept", score: 0, children: [], step: 0, rank: 0 }]];
   data.steps.forEach((candidates, index) => steps.push(candidates.map((candidate, rank) => {
     const parent = steps[index][candidate.parent];
     const node = { ...candidate, parent, children: [], step: index + 1, rank };
@@ -35,7 +35,7 @@ function edgeOf(node) {
 function boxOf(node, pen) {
   const [x, y] = cornerOf(node);
   const middle = { x: x + WIDTH / 2, "text-anchor": "middle" };
-  const box = svgElement("g", { class: classOf(node), role: "treeitem", "aria-label": describe(node) });
+  const box = svgElement("g", { class: classOf(node), role: "treeitem", "aria-description": describe(node) });
   box.append(
     svgElement("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 6 }),
     svgElement("text", { ...middle, y: y + 18 }, shorten(pen, node.token, WIDTH - 12)),
@@ -79,7 +79,7 @@ function moveInTree(nodes) {
 function describe(node) {
   if (!node.parent) return "beginning of sentence";
   const final = node.final === null ? "" : `, final score ${node.final.toFixed(3)}`;
-  return `${node.token}, ${formatPercent(node.probability)}, ${node.status}${final}`;
+  return `${formatPercent(node.probability)}, ${node.status}${final}`;
 }
 
 function selectNode(node) {
@@ -115,17 +115,21 @@ function listHypotheses() {
     htmlElement("thead", {}, htmlElement("tr", {}, ...head)), htmlElement("tbody", {}, ...rows));
 }
 
-function startBeamSearch() {
-  if (!data.steps.length) {
-    byId("search").replaceChildren(htmlElement("p", { class: "hint" }, "This translation was sampled, so there was no beam search."));
-    return;
-  }
+function drawBeamSearch() {
+  const isBeamSearch = data.steps.length > 0;
+  byId("search-details").hidden = !isBeamSearch;
+  byId("sampled").hidden = isBeamSearch;
+  if (!isBeamSearch) return byId("tree").replaceChildren();
   buildTree();
   drawTree();
   listHypotheses();
   describeBelow(ended()[0]);
-  byId("dropped").addEventListener("change", (event) => {
-    byId("tree").classList.toggle("without-dropped", !event.target.checked);
-    document.querySelector("#tree svg").setAttribute("height", heightOf(steps.flat().filter(isShown)));
-  });
+  hideDropped();
 }
+
+function hideDropped() {
+  byId("tree").classList.toggle("without-dropped", !byId("dropped").checked);
+  document.querySelector("#tree svg").setAttribute("height", heightOf(steps.flat().filter(isShown)));
+}
+
+byId("dropped").addEventListener("change", hideDropped);

@@ -10,23 +10,42 @@ import numpy as np
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.attention_map import AttentionMap, Weights
-from dragoman.explanation.capture import KINDS, AttentionKind
 from dragoman.explanation.explain import Explanation
-from dragoman.explanation.tokens import sequence_labels, token_label
+from dragoman.explanation.tokens import label_spans, sequence_labels, token_label
+from dragoman.model.capture import KINDS, AttentionKind
+from dragoman.search.description import describe_decoding
 from dragoman.search.hypothesis import Candidate
+from dragoman.settings import Decoding
 from dragoman.text.tokenizer import Tokenizer
 
 
-def page_data(bundle: Bundle, explanation: Explanation) -> dict[str, Any]:
-    """Plain data for JSON: attention, output tokens with alternatives, and the steps of the beam search."""
+def page_data(
+    bundle: Bundle, decoding: Decoding, text: str, explanation: Explanation, name: str = ""
+) -> dict[str, Any]:
+    """Plain data for JSON: texts, attention, output tokens with alternatives, and the steps of the beam search.
+
+    Args:
+        bundle: The model that translated, with its recipe and tokenizers.
+        decoding: The settings of the search.
+        text: The source text.
+        explanation: The explanation of its translation.
+        name: The name of the model, if the page shows two; otherwise that of its recipe.
+    """
     recipe = bundle.recipe
+    (mask,) = bundle.source.mask([text])
+    labelled = label_spans(bundle, mask)
     return {
+        "name": name or recipe.name,
         "languages": [recipe.data.source_language, recipe.data.target_language],
+        "search": describe_decoding(decoding),
+        "text": text,
+        "translation": explanation.translation.text,
+        "truncated": explanation.translation.truncated,
         "heads": recipe.model.heads,
         "bos": explanation.attention.target_input.tokens[0],
         "views": _views(explanation.attention),
-        "output": _output_tokens(explanation, bundle.target),
-        "steps": _search_steps(explanation.steps, bundle.target),
+        "output": _output_tokens(explanation, labelled.target),
+        "steps": _search_steps(explanation.steps, labelled.target),
     }
 
 

@@ -1,8 +1,9 @@
 "use strict";
 // Shared by all scripts of the page: the data, element creation, colors, selection, theme and keyboard shortcuts.
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const [sourceLanguage, targetLanguage] = data.languages;
+const page = JSON.parse(document.getElementById("data").textContent);
+let data = null; // what is shown: one of page.explanations
+let sourceLanguage = "", targetLanguage = "";
 const byId = (id) => document.getElementById(id);
 const formatPercent = (value) => (value >= 0.1 ? Math.round(100 * value) : (100 * value).toPrecision(2).replace(/\.?0+$/, "")) + " %";
 
@@ -64,6 +65,12 @@ function readPalette() {
 
 const levelOf = (weight) => Math.round(255 * Math.sqrt(weight));
 
+// The relative luminance of a color, from 0 to 1 (Web Content Accessibility Guidelines 2.2).
+function luminanceOf(color) {
+  const [red, green, blue] = color.map((value) => (value <= 10 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
 // Color a chip by a weight; null removes the color.
 function shade(chip, weight) {
   if (weight === null) {
@@ -71,9 +78,8 @@ function shade(chip, weight) {
     return;
   }
   const color = palette[levelOf(weight)];
-  const [red, green, blue] = color;
   chip.style.background = `rgb(${color})`;
-  chip.style.color = 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#10151d" : "#fff";
+  chip.style.color = luminanceOf(color) > 0.179 ? "#000" : "#fff"; // either way, the contrast is at least 4.5
 }
 
 // Draw levels with one pixel each.
@@ -119,12 +125,12 @@ const isDark = () =>
     ? document.documentElement.dataset.theme === "dark"
     : matchMedia("(prefers-color-scheme: dark)").matches;
 
-const redraws = []; // functions to call after the colors have changed
+const redraws = []; // functions that draw in colors of the theme
 
 function applyTheme() {
   byId("theme").textContent = isDark() ? "Light" : "Dark";
   readPalette();
-  redraws.forEach((redraw) => redraw());
+  if (data) redraws.forEach((redraw) => redraw());
 }
 
 function switchTheme() {
@@ -136,7 +142,7 @@ byId("theme").addEventListener("click", switchTheme);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("textarea")) return;
   const kind = { 1: "encoder", 2: "decoder", 3: "cross" }[event.key];
   if (kind) document.querySelector(`input[value="${kind}"]`).click();
   if (event.key === "w") document.querySelector("input[name=view]:not(:checked)").click();

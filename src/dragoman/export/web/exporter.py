@@ -17,6 +17,7 @@ from dragoman.errors import UserError
 from dragoman.export.onnx import exporter as onnx
 from dragoman.export.onnx.exporter import OnnxModel
 from dragoman.export.protocol import ExportedModel, list_other_settings, select_settings, write_readme
+from dragoman.export.web.patterns import write_tables
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import sha256
 from dragoman.system.templates import template_environment
@@ -65,8 +66,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     for name, content in compressed.items():
         (directory / f"{name}.gz").write_bytes(gzip.compress(content, mtime=0))
     (directory / SCRIPT).write_bytes(runtime[SCRIPT])
-    for path in [*PAGE.glob("*.js"), *SHARED_FILES]:
-        (directory / path.name).write_bytes(path.read_bytes())
+    write_modules(directory)
     save_tokenizers(directory, bundle.source, bundle.target)
     title = f"{bundle.recipe.name}: {data.source_language} → {data.target_language}"
     _write_json(directory / "config.json", _config(bundle))
@@ -79,6 +79,13 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     settings = list_other_settings(bundle.recipe.decoding, DECODING_SETTINGS)
     values = {"name": bundle.recipe.name, "settings": settings, "policy": POLICY, "runtime": VERSION}
     write_readme(directory, README, values)
+
+
+def write_modules(directory: Path) -> None:
+    """Write the page's modules, those that it shares with the server, and the tables of Python that they use."""
+    for path in [*PAGE.glob("*.js"), *SHARED_FILES]:
+        (directory / path.name).write_bytes(path.read_bytes())
+    (directory / "tables.js").write_text(write_tables(), encoding="utf-8")
 
 
 def load(bundle: Bundle, directory: Path, compute_type: str) -> ExportedModel:

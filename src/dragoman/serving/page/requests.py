@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 
-from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments, with_glossary
+from dragoman.documents.segment import Segment, TranslateSegments, with_glossary
 from dragoman.documents.sentences import divide, find_text_spans, join_translations
 from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
@@ -24,6 +24,7 @@ from dragoman.serving.storage import split_lines
 from dragoman.serving.texts import Client, open_plain_text
 from dragoman.text.glossary import Glossary
 from dragoman.text.term_matcher import TermMatcher, missing_terms
+from dragoman.text.translation import Translation
 
 INSPECTOR_POLICY = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """The inspector's page contains its scripts and styles; the sandbox keeps it away from the page of the server."""
@@ -61,7 +62,7 @@ class _PageRequest:
 
     async def run(
         self, model: ServedModel, translate: TranslateSegments, segments: Sequence[Segment]
-    ) -> list[TranslatedSegment]:
+    ) -> list[Translation]:
         """Let the scheduler call a function of a model's words."""
         scheduler, client = self._service.scheduler, self._client
         work = scheduler.translate(translate, model.count_tokens, segments, client.name, client.priority)
@@ -113,8 +114,8 @@ async def replace_word(request: Request) -> JSONResponse:
     assert isinstance(found, SegmentInWords)
     return JSONResponse(
         [
-            {"text": text, "word": [word.start, word.end], "probability": word.probability}
-            for text, word in zip(found.alternatives, found.words, strict=True)
+            {"text": other.text, "word": [word.start, word.end], "probability": word.probability}
+            for other, word in zip(found.alternatives, found.words, strict=True)
         ]
     )
 
@@ -149,7 +150,7 @@ def _find_parts(text: str, model: ServedModel, fits: Callable[[str], bool]) -> l
     ]
 
 
-def _describe(text: str, spans: Sequence[tuple[int, int]], found: Sequence[TranslatedSegment]) -> Iterator[Any]:
+def _describe(text: str, spans: Sequence[tuple[int, int]], found: Sequence[Translation]) -> Iterator[Any]:
     """Each segment with its words and links; places are characters of the whole text and of its translation."""
     begin = last = 0
     for (start, end), segment in zip(spans, found, strict=True):

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
 from dragoman.documents.translate import TextTranslator
 from dragoman.explanation.alignment import align, read_words
+from dragoman.explanation.page.data import page_data
 from dragoman.explanation.page.render import render_page
 from dragoman.text.match import EXACT_MATCH
+from dragoman.text.translation import Translation
 
 _ALTERNATIVES = 8
 _TOO_LONG = "is too long for other words: it was translated in parts"
@@ -35,7 +37,7 @@ class TargetWord:
 
 
 @dataclass(frozen=True)
-class SegmentInWords(TranslatedSegment):
+class SegmentInWords(Translation):
     """The translation of a segment with its words."""
 
     words: tuple[TargetWord, ...] = ()
@@ -55,7 +57,7 @@ class WordTranslator:
         self._translator, self._bundle = texts.translator, texts.translator.bundle
         self._search = self._translator.text_search
 
-    def translate(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+    def translate(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translations of segments with their links, and with their words unless they are too long for one pass."""
         plain = [Segment(segment.text, aligned=True, glossary=segment.glossary) for segment in segments]
         found = self._texts.translate_segments(plain)
@@ -63,24 +65,13 @@ class WordTranslator:
             if prefix and self._is_undivided(segment.text):
                 (translation,) = self._translator.stream([segment.text], [prefix])
                 judged = self._texts.judge(segment, translation)
-                (links,) = align(self._translator.bundle_on_device, [segment.text], [judged.text])
-                found[index] = TranslatedSegment(
-                    judged.text, links, tuple(judged.problems), judged.confidence, terms=tuple(judged.terms)
-                )
+                (links,) = align(self._bundle, self._translator.engine, [segment.text], [judged.text])
+                found[index] = replace(judged, links=links)
             elif prefix:
-                found[index] = replace(found[index], problems=(*found[index].problems, _TOO_LONG))
+                found[index] = replace(found[index], problems=[*found[index].problems, _TOO_LONG])
         words = self._words([segment.text for segment in segments], [each.text for each in found])
         return [
-            SegmentInWords(
-                each.text,
-                each.links,
-                each.problems,
-                each.confidence,
-                (),
-                each.terms,
-                each.match,
-                _judged(each, own_words),
-            )
+            SegmentInWords(**vars(each), words=_judged(each, own_words))
             for each, own_words in zip(found, words, strict=True)
         ]
 
@@ -98,7 +89,7 @@ class WordTranslator:
             places = zip(target.words, values, strict=True)
             yield tuple(TargetWord(*span, math.exp(value)) for span, value in places)
 
-    def replace_word(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+    def replace_word(self, segments: Sequence[Segment]) -> list[Translation]:
         """Translations that begin with the prefix of a segment, each with another word after it, the likeliest first.
 
         They are the `alternatives` of each result; its `words` are those words, in the same order. There are none for
@@ -112,7 +103,7 @@ class WordTranslator:
     def _is_undivided(self, text: str) -> bool:
         return len(self._texts.divide(text)) == 1
 
-    def _replace_word(self, text: str, prefix: str) -> TranslatedSegment:
+    def _replace_word(self, text: str, prefix: str) -> Translation:
         sources = self._search.encode([text], [prefix])
         (begin,) = self._search.encode_prefixes(sources, [prefix])
         likeliest = self._likeliest(sources[0].with_context, begin)
@@ -126,7 +117,9 @@ class WordTranslator:
                 word = TargetWord(*words.words[len(before)], probability)
                 found.setdefault(words.spellings[len(before)], (other, word))
         return SegmentInWords(
-            prefix, alternatives=tuple(other for other, _ in found.values()), words=tuple(w for _, w in found.values())
+            prefix,
+            alternatives=[Translation(other) for other, _ in found.values()],
+            words=tuple(word for _, word in found.values()),
         )
 
     @torch.inference_mode()
@@ -142,16 +135,16 @@ class WordTranslator:
         best = logits.softmax(dim=-1).topk(min(_ALTERNATIVES, len(theirs) - len(theirs.special_ids)))
         return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
 
-    def explain(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+    def explain(self, segments: Sequence[Segment]) -> list[Translation]:
         """The inspector page of each segment, as if it were the translation."""
-        return [TranslatedSegment(self._explain(segment.text)) for segment in segments]
+        return [Translation(self._explain(segment.text)) for segment in segments]
 
     def _explain(self, text: str) -> str:
         translator = self._translator
-        return render_page(self._bundle, translator.decoding, text, translator.explain(text))
+        return render_page([page_data(self._bundle, translator.decoding, text, translator.explain(text))])
 
 
-def _judged(translation: TranslatedSegment, words: tuple[TargetWord, ...]) -> tuple[TargetWord, ...]:
+def _judged(translation: Translation, words: tuple[TargetWord, ...]) -> tuple[TargetWord, ...]:
     """The words of a translation; those of a translation memory are certain, even if the model expects others."""
     if translation.match != EXACT_MATCH:
         return words

@@ -7,5 +7,5 @@
 - `checkpoint`: saving, loading, choosing and deleting checkpoints, and the mean of several
 - `log`: the progress line, messages and metrics.jsonl
 - `finish`: final scores, before and after training from a bundle, and the new bundle
-- `describe`: what `dragoman info` shows of a run
+- `describe`: what `dragoman info` shows of a run; `open_checkpoint`: the translator of a checkpoint
 """

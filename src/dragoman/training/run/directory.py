@@ -21,8 +21,16 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe, parse_recipe, save_recipe
 from dragoman.settings import Data, Recipe
-from dragoman.system.files import atomic_file, read_json, read_json_with, sha256, write_json
-from dragoman.system.leftovers import follow_links, is_leftover, remove_leftovers
+from dragoman.system.files import (
+    atomic_file,
+    follow_links,
+    is_leftover,
+    read_json,
+    read_json_with,
+    remove_leftovers,
+    sha256,
+    write_json,
+)
 from dragoman.system.progress import Log, no_log
 from dragoman.system.run_paths import has_bundle
 from dragoman.system.time_limit import LEAST_TRAINING

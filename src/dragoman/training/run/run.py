@@ -14,8 +14,7 @@ import torch
 from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
-from dragoman.system.files import write_text
-from dragoman.system.leftovers import restore_replaced
+from dragoman.system.files import restore_replaced, write_text
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.system.run_paths import has_bundle, resume_command
 from dragoman.system.time_limit import LEAST_TRAINING, TimeLimit

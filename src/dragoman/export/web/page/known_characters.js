@@ -1,24 +1,17 @@
 // The characters of the training text: others are copied, by the same rules as `dragoman.text.known_characters`.
 
-import { WITHOUT_SPACES } from "./spans.js";
+import { COMBINED, COPIED, SPELLINGS, WITHOUT_SPACES } from "./tables.js";
 
-const SPELLINGS = new Map([
-  ...Array.from("’‘‛ʼ′", (character) => [character, "'"]),
-  ...Array.from("“”„‟«»″", (character) => [character, '"']),
-  ...Array.from("‐‑‒–—−", (character) => [character, "-"]),
-]);
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 const MARK = /\p{M}/u;
 const SPACE = /[▁\p{Zs}\p{Zl}\p{Zp}\p{Cc}\p{Cf}\p{Cs}\p{Cn}]/u;
 const SCRIPT_WITHOUT_SPACES = new RegExp(`[${WITHOUT_SPACES}]`, "v");
-const COMBINED = /\p{L}\p{M}+/gu;
+const COMBINED_PATTERN = new RegExp(COMBINED, "gv");
 const WIDE = /[\u3000\uff01-\uffef]/u; // characters of double or half width
 
-// Classes of characters: w known letter, r rare letter, o rare letter of a script without spaces, s rare symbol.
-// Words with a rare letter, words with a rare symbol between letters, and rare characters without a word.
-const WORDS = String.raw`(?<![wr])(?=(?<words>w*r[wr]*(?:[ \-]w*r[wr]*)*))\k<words>`;
-const SYMBOLS = String.raw`(?<![wr])(?=(?<letters>[wr]+))\k<letters>(?:s+[wr]+)+`;
-const COPIED = new RegExp(`${WORDS}|${SYMBOLS}|[so]+(?: [so]+)*`, "g");
+// What is copied, in the classes of characters: w known letter, r rare letter, o rare letter of a script without
+// spaces, s rare symbol.
+const COPIED_CLASSES = new RegExp(COPIED, "gv");
 
 export class KnownCharacters {
   #all;
@@ -45,9 +38,9 @@ export class KnownCharacters {
     let last = 0;
     for (const { start, end } of [...spans, { start: text.length, end: text.length }]) {
       const part = classes.slice(0, places.indexOf(start));
-      COPIED.lastIndex = places.indexOf(last);
-      for (let match; (match = COPIED.exec(part)); ) {
-        found.push({ start: places[match.index], end: places[COPIED.lastIndex], kind: "emoji" });
+      COPIED_CLASSES.lastIndex = places.indexOf(last);
+      for (let match; (match = COPIED_CLASSES.exec(part)); ) {
+        found.push({ start: places[match.index], end: places[COPIED_CLASSES.lastIndex], kind: "emoji" });
       }
       last = end;
     }
@@ -56,7 +49,7 @@ export class KnownCharacters {
 
   #spelling(character) {
     if (this.#isKnown(character)) return character;
-    const spelling = WIDE.test(character) ? character.normalize("NFKC") : SPELLINGS.get(character);
+    const spelling = WIDE.test(character) ? character.normalize("NFKC") : SPELLINGS[character];
     return this.#all.has(spelling) ? spelling : character;
   }
 
@@ -67,7 +60,7 @@ export class KnownCharacters {
 
   /** The class of each character; combining characters belong to the letter before them. */
   #classes(text, characters) {
-    const starts = new Map(Array.from(text.matchAll(COMBINED), (match) => [match.index, match[0].normalize("NFC")]));
+    const starts = new Map(Array.from(text.matchAll(COMBINED_PATTERN), (match) => [match.index, match[0].normalize("NFC")]));
     let place = 0;
     return characters
       .map((character) => {

@@ -3,13 +3,15 @@
 import { KnownCharacters } from "./known_characters.js";
 import { exchangeSeparators, findSpans, numberForm } from "./spans.js";
 import { placeTagSpaces } from "./tag_spaces.js";
-import { ALL_RESERVED, RESERVED } from "./tokenizer.js";
+import { RESERVED, SIGNS, SPAN_KINDS, TERM_MARKS } from "./tables.js";
+import { ALL_RESERVED } from "./tokenizer.js";
 import { changeCase, UsualCase } from "./usual_case.js";
 
 const CHARACTERS = ALL_RESERVED.join("");
-const ANY_RESERVED = new RegExp(`[${CHARACTERS}\u{1fffe}\u{1ffff}\u{2fffe}]`, "gu");
+const ANY_RESERVED = new RegExp(`[${CHARACTERS}${TERM_MARKS}]`, "gu");
 const RESERVED_PATTERN = new RegExp(`[${CHARACTERS}]`, "g");
 const SPACED_RESERVED = new RegExp(` ?([${CHARACTERS}])`, "g");
+const ONLY_SIGNS = new RegExp(`^(?:${SIGNS})$`, "v");
 const AFTER_SENTENCE = new RegExp(`(?<=[.!?])(?=([${CHARACTERS}]))`, "g");
 
 /** A sentence with reserved characters in place of spans. */
@@ -48,7 +50,7 @@ class Mask {
   }
 }
 
-const kindOf = (character) => `[${Object.keys(RESERVED).find((kind) => RESERVED[kind].includes(character))}]`;
+const kindOf = (character) => `[${SPAN_KINDS.find((kind) => RESERVED[kind].includes(character))}]`;
 
 function countReserved(tokens) {
   const counts = new Map();
@@ -89,7 +91,7 @@ export function makeMasking(tokenizer) {
 
 /** Spans of a text in which a number and the sign of a currency, a percentage or a degree next to it are one. */
 function joinedSigns(text, spans) {
-  const isSign = ({ start, end }) => /^[\p{Sc}%‰°]+$/u.test(text.slice(start, end));
+  const isSign = ({ start, end }) => ONLY_SIGNS.test(text.slice(start, end));
   const joined = [];
   for (const span of spans) {
     const last = joined.at(-1);
@@ -112,10 +114,10 @@ function between(text, replaced, spans) {
 
 /** A reserved character for each different span, in order: one of its kind, otherwise of the next kind with any. */
 function assign(text, spans) {
-  const kinds = Object.keys(RESERVED), unused = new Map(kinds.map((kind) => [kind, [...RESERVED[kind]]]));
+  const unused = new Map(SPAN_KINDS.map((kind) => [kind, [...RESERVED[kind]]]));
   const assigned = new Map();
   for (const { start, end, kind } of spans) {
-    const span = text.slice(start, end), order = [...kinds.slice(kinds.indexOf(kind)), ...kinds];
+    const span = text.slice(start, end), order = [...SPAN_KINDS.slice(SPAN_KINDS.indexOf(kind)), ...SPAN_KINDS];
     const found = order.find((each) => unused.get(each).length);
     if (!assigned.has(span) && found) assigned.set(span, unused.get(found).shift());
   }

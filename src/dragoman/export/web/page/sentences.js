@@ -1,13 +1,13 @@
 // Splits a text into sentences that the model can translate one by one, and joins their translations.
 
-import { findSpans, WITHOUT_SPACES } from "./spans.js";
+import { findSpans } from "./spans.js";
+import { ORDINAL_POINTS, WITHOUT_SPACES } from "./tables.js";
 
 // What the browser takes for the end of a sentence: single letters as in "z. B.", and words before a name or a number.
 const ABBREVIATION =
   /(?<!\p{L})(?:\p{L}|abb|abs|bd|bzw|ca|dr|evtl|fr|hr|inkl|jr|mlle|mme|mrs?|ms|mt|nr|prof|sra?|str?|tel|vgl|vs|zzgl)\.\p{Zs}*$/iu;
 const ORDINAL = /(?<![\p{L}\d.,])\d{1,2}\.\p{Zs}*$/u; // "der 2. Weltkrieg"
 const NO_SPACE = /[!-~]$/; // "?" in an address: after such a mark, only white space ends a sentence
-const ORDINAL_POINTS = /^(bs|cs|da|de|et|fi|hr|hu|is|lv|no|nb|pl|sk|sl|sr|tr)\b/; // languages that write them
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 const SPACES_AT_END = /[\p{White_Space}\x1c-\x1f]+$/u; // those that Python strips
 const BULLETS = /^\s*(?:(?:[-*+•‣◦▪–—·>]|#{1,6})\s+(?=\S))*/u;
@@ -33,6 +33,8 @@ export function splitText(text, language, isTooLong) {
     return first ? [{ ...first, before: line.slice(0, start) + first.before }, ...others] : [];
   });
 }
+
+const hasOrdinalPoints = (language) => ORDINAL_POINTS.includes(language.toLowerCase().split(/[-_]/)[0]);
 
 const kept = (text) => ({ before: text, sentence: "", after: "" });
 
@@ -68,12 +70,12 @@ function contentStarts(lines, language) {
   const isListed = (each, place) =>
     (place > 0 && isList(numbered[place - 1], each)) ||
     (place + 1 < numbered.length && isList(each, numbered[place + 1]));
-  for (const each of ORDINAL_POINTS.test(language) ? numbered.filter(isListed) : numbered) starts[each.index] = each.end;
+  for (const each of hasOrdinalPoints(language) ? numbered.filter(isListed) : numbered) starts[each.index] = each.end;
   return starts;
 }
 
 function splitCell(text, language, isTooLong) {
-  const isOrdinal = (part) => ORDINAL_POINTS.test(language) && ORDINAL.test(part); // numbers of lists are not in the text
+  const isOrdinal = (part) => hasOrdinalPoints(language) && ORDINAL.test(part); // numbers of lists are not in the text
   const continues = (part) => NO_SPACE.test(part) || ABBREVIATION.test(part) || isOrdinal(part);
   const segments = [];
   let isContinued = false;

@@ -1,10 +1,12 @@
 // Spaces between pairs of tags and what they enclose, as in `dragoman.text.tag_spaces`.
 
-const NO_SPACE_AFTER = /^(?:$|(?![„‚])[\s\p{Ps}¿¡])/u, NO_SPACE_BEFORE = /^(?:$|[\s\p{Pe}]|[.,;:!?…%](?![\p{L}\p{N}]))/u;
-const DOUBLE = '"„“”«»', SINGLE = "'‚‘’‹›", QUOTES = `[${DOUBLE}${SINGLE}]`;
-const MARK = new RegExp(`(?<![\\p{L}\\p{N}])${QUOTES}|(?<afterWord>${QUOTES})(?![\\p{L}\\p{N}])`, "gu");
-const TAG = /^<\/?([\p{L}\p{M}\p{N}\p{Pc}:.-]+)(?:.*[^/])?>$/su;
-const NEAR = 50;
+import * as tables from "./tables.js";
+
+const { DOUBLE_QUOTES: DOUBLE, NEAR_TAGS: NEAR, QUOTES } = tables;
+const NO_SPACE_AFTER = new RegExp(`^(?:${tables.NO_SPACE_AFTER})`, "v");
+const NO_SPACE_BEFORE = new RegExp(`^(?:${tables.NO_SPACE_BEFORE})`, "v");
+const MARK = new RegExp(tables.QUOTATION_MARK, "gv");
+const TAG = new RegExp(`^(?:${tables.TAG})$`, "sv");
 
 /** A translation in which spaces are moved out of pairs of tags that enclose none in the source.
  *  @param source the sentence, with a character in place of each span
@@ -47,14 +49,14 @@ function findClosingMarks(text) {
   for (const match of text.matchAll(MARK)) {
     const kind = DOUBLE.includes(match[0]);
     if (isOpen.get(kind)) closing.add(match.index);
-    isOpen.set(kind, !isOpen.get(kind) && !match.groups.afterWord);
+    isOpen.set(kind, !isOpen.get(kind) && !match.groups.after_word);
   }
   return closing;
 }
 
 /** The tags of a text with a partner: an opening one and a later closing one have the same name. */
 function findPairs(source, tags) {
-  const named = tags.map(([tag, span]) => ({ tag, closes: span.startsWith("</"), name: span.match(TAG)[1] }));
+  const named = tags.map(([tag, span]) => ({ tag, closes: span.startsWith("</"), name: span.match(TAG).groups.name }));
   return named.filter(({ tag, closes, name }) => {
     const places = (wanted, find) => named.filter((other) => other.name === name && other.closes === wanted).map((other) => find(other.tag));
     const first = Math.min(...places(false, (other) => source.indexOf(other)), Infinity);

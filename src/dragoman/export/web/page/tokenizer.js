@@ -2,35 +2,22 @@
 
 import { makeBpe } from "./bpe.js";
 import { joinBytes } from "./bytes.js";
+import { METASPACE, RESERVED, SPACES, TERM_MARKS } from "./tables.js";
 import { makeUnigram } from "./unigram.js";
 
-const METASPACE = "▁"; // in front of each word; in a text it counts as a space
-const SPACES = /[\p{White_Space}\p{Cc}▁]+/gu;
+const ANY_SPACES = new RegExp(SPACES, "gv");
 const ENDS = /^ +| +$/g;
-const TERM_MARKS = ["\u{1fffe}", "\u{1ffff}", "\u{2fffe}"];
 const MODELS = { BPE: makeBpe, Unigram: makeUnigram };
 const CHANGES = {
   NFC: (text) => text.normalize("NFC"),
   NFKC: (text) => text.normalize("NFKC"),
   Lowercase: (text) => Array.from(text, (character) => character.toLowerCase()).join(""),
-  Replace: (text) => text.replace(SPACES, " "),
+  Replace: (text) => text.replace(ANY_SPACES, " "),
   Strip: (text) => text.replace(ENDS, ""), // no other white space is left
 };
 
 /** The characters that stand for spans, in the order of their kinds. */
-export const RESERVED = {
-  placeholder: reserved(0, 8),
-  tag: reserved(8, 8),
-  link: reserved(16, 4),
-  number: reserved(20, 8),
-  emoji: reserved(28, 4),
-};
-
-export const ALL_RESERVED = Object.values(RESERVED).flat();
-
-function reserved(first, count) {
-  return Array.from({ length: count }, (_, index) => String.fromCharCode(0xfdd0 + first + index));
-}
+export const ALL_RESERVED = [...Object.values(RESERVED).join("")];
 
 export class Tokenizer {
   /** @param data a tokenizer's JSON */
@@ -77,7 +64,7 @@ export class Tokenizer {
   /** The text of ids on one line, with reserved characters for reserved tokens. */
   decode(ids) {
     const tokens = ids.filter((id) => !this.#hidden.has(id)).map((id) => this.tokens[id]);
-    return joinBytes(tokens).join("").replace(SPACES, " ").replace(ENDS, "");
+    return joinBytes(tokens).join("").replace(ANY_SPACES, " ").replace(ENDS, "");
   }
 }
 

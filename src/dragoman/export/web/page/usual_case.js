@@ -1,15 +1,15 @@
 // The usual case of words, in which sentences in capital letters are translated, as in `dragoman.text.usual_case`.
 
-const MIN_WORDS = 3, MIN_LOWERED = 2, MIN_CHANGED = 0.25;
-const CASELESS = /(?!\p{Lowercase})\p{Lo}/u;
-const NEAR = 10;
-const QUOTES = String.raw`["'“”„‚‘’«»‹›\(\)\[\]\{\}¿¡「」『』（）【】〈〉《》]*`;
-const WORD = /[\p{L}\p{M}]+/gu;
+import * as tables from "./tables.js";
+
+const { MIN_CHANGED, MIN_LOWERED, MIN_WORDS, NEAR_SENTENCES: NEAR } = tables;
+const CASELESS = new RegExp(tables.CASELESS, "v");
+const WORD = new RegExp(tables.WORD, "gv");
 const START = /(?<=(?<!\P{White_Space})[^\p{L}\p{M}\p{N}\p{White_Space}]*)(?<![\p{L}\p{M}])[\p{L}\p{M}]+/gu;
-const LOWER_START = /(?<!\P{White_Space})[^\p{L}\p{N}\p{White_Space}]*\p{Ll}/u;
+const LOWER_START = new RegExp(tables.LOWER_START, "v");
 const FIRST_LETTER = /(?<!\P{White_Space})([^\p{L}\p{N}\p{White_Space}]*)(\p{L})/gu;
-const LINE_START = new RegExp(String.raw`^\p{White_Space}*${QUOTES}$`, "u");
-const SENTENCE_START = new RegExp(String.raw`[\p{Sentence_Terminal}…]${QUOTES}\p{White_Space}+${QUOTES}$`, "u");
+const LINE_START = new RegExp(`^(?:${tables.LINE_START})$`, "v");
+const SENTENCE_START = new RegExp(tables.SENTENCE_START, "v");
 
 export class UsualCase {
   #usual;

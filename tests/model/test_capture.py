@@ -11,7 +11,7 @@ from tiny_models import PAD, TINY, VARIANTS, padded_source, random_ids, tiny_mod
 from torch import Tensor
 
 from dragoman.engines.decoders import PrefixDecoder
-from dragoman.explanation.capture import KINDS, Recording, capture
+from dragoman.model.capture import KINDS, Recording, capture
 from dragoman.model.transformer import Transformer
 
 TORCH: dict[str, Any] = {"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}

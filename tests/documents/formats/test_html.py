@@ -11,11 +11,12 @@ from html_samples import StrictParser, broken, in_capitals, shuffled, translate,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.documents.html_text import HtmlText
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.formats.html import HtmlText
+from dragoman.documents.segment import Segment
 from dragoman.documents.sentences import PlainText
 from dragoman.markup.elements import BLOCK, HTML, WORD
 from dragoman.text.link import Link
+from dragoman.text.translation import Translation
 
 any_html = st.one_of(well_formed, broken(), st.text(alphabet="<>/&;!-ab \"'=é1\n", max_size=40))
 SEEDS = st.integers(0, 100)
@@ -59,13 +60,13 @@ def test_text_is_that_of_the_translations(html: str, seed: int) -> None:
     assert words(StrictParser(translate(html, shuffled(seed))).text) == words(StrictParser(html).text)
 
 
-def reversed_words(segment: Segment) -> TranslatedSegment:
+def reversed_words(segment: Segment) -> Translation:
     """The words in reverse order, in capital letters."""
     text, links = "", []
     for match in reversed(list(re.finditer(r"[\w{}]+", segment.text))):
         links.append(Link(*match.span(), len(text), len(text) + len(match[0])))
         text += f"{match[0].upper()} "
-    return TranslatedSegment(text.strip(), tuple(links))
+    return Translation(text.strip(), links=tuple(links))
 
 
 @pytest.mark.parametrize(
@@ -113,13 +114,13 @@ def test_tags_after_an_incomplete_reference_stay_tags(reference: str) -> None:
 def test_unknown_sections_are_comments(start: str) -> None:
     document = HtmlText(f"{start}<p>Ein Hund</p>", "de")
     assert [segment.text for segment in document.segments] == ["Ein Hund"]
-    assert document.assemble([TranslatedSegment("A dog")]) == f"{start}<p>A dog</p>"
+    assert document.assemble([Translation("A dog")]) == f"{start}<p>A dog</p>"
 
 
 def test_text_never_becomes_markup() -> None:
     html = "<p title='&lt;b&gt; &quot;x&quot; &#39;'>Ein &lt;script&gt;alert(1)&lt;/script&gt; Hund</p>"
     for text in ("<script>x</script>", '</p><p onclick="x">\'', "&lt;b&gt;"):
-        result = translate(html, lambda _, text=text: TranslatedSegment(text))  # type: ignore[misc]
+        result = translate(html, lambda _, text=text: Translation(text))  # type: ignore[misc]
         parsed = StrictParser(result)
         assert [tag[:2] for tag in parsed.tags] == ["<p", "</"]
         assert parsed.text == text
@@ -134,7 +135,7 @@ def test_other_sentences_of_a_paragraph_keep_their_spelling() -> None:
 def test_an_untouched_part_is_kept_if_its_placeholder_is_lost_or_repeated() -> None:
     html = "Der <code>x</code> und <code>y</code> Hund"
     for text in ("the and dog", "{2} the {2} dog", "{1} {1} {1} {2}"):
-        parsed = StrictParser(translate(html, lambda _, text=text: TranslatedSegment(text)))  # type: ignore[misc]
+        parsed = StrictParser(translate(html, lambda _, text=text: Translation(text)))  # type: ignore[misc]
         assert parsed.tags.count("<code>") == 2
         assert parsed.text.count("x") == parsed.text.count("y") == 1
         assert "{" not in parsed.text
@@ -223,7 +224,7 @@ TAGGED = [
 @pytest.mark.parametrize("html", TAGGED)
 @pytest.mark.parametrize(("language", "text", "translations"), PARAGRAPHS)
 def test_sentences_are_joined_as_in_plain_text(html: str, language: str, text: str, translations: list[str]) -> None:
-    translated = [TranslatedSegment(each) for each in translations]
+    translated = [Translation(each) for each in translations]
     expected = PlainText(text, language).assemble(translated)
     sentences = [*re.findall(r".+?[.!。]\s*", text), ""]
     result = HtmlText(html.format(*sentences), language).assemble(translated)
@@ -232,5 +233,5 @@ def test_sentences_are_joined_as_in_plain_text(html: str, language: str, text: s
 
 
 def test_an_added_point_is_inside_the_tags_of_its_sentence() -> None:
-    translated = [TranslatedSegment("It <barks", (Link(0, 2, 0, 2), Link(3, 8, 3, 9))), TranslatedSegment("End")]
+    translated = [Translation("It <barks", links=(Link(0, 2, 0, 2), Link(3, 8, 3, 9))), Translation("End")]
     assert HtmlText("Er <b>bellt.</b> Ende.", "de").assemble(translated) == "It <b>&lt;barks.</b> End"

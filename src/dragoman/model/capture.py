@@ -1,4 +1,4 @@
-"""Recording the attention of a model while it runs."""
+"""Recording the attention and the hidden states of a model while it runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,15 @@ AttentionKind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[AttentionKind, ...] = ("encoder", "decoder", "cross")
 """Self-attention of the encoder, masked self-attention of the decoder, attention of the decoder to the encoder."""
 
-_COPIES = threading.local()
+
+class _Copies(threading.local):
+    """The copies that this thread has made, each as long as its model exists."""
+
+    def __init__(self) -> None:
+        self.models: WeakKeyDictionary[Transformer, Transformer] = WeakKeyDictionary()
+
+
+_COPIES = _Copies()
 
 
 class Recording:
@@ -68,15 +76,31 @@ def capture(model: Transformer) -> Iterator[Recording]:
         yield recording
 
 
+@contextmanager
+def capture_hidden(model: Transformer) -> Iterator[list[Tensor]]:
+    """Record the output of each decoder layer, (batch, target, d_model), until the block ends.
+
+    >>> with capture_hidden(model) as layers:
+    ...     logits = model(source, target)
+    >>> layers[0]  # of the first layer
+    """
+    layers = model.theirs.decoder.layers if isinstance(model, TorchTransformer) else model.decoder_layers
+    found: list[Tensor] = []
+    with ExitStack() as stack:
+        for layer in layers:
+            stack.callback(layer.register_forward_hook(lambda _, inputs, output: found.append(output)).remove)
+        yield found
+
+
 def private_copy(model: Transformer) -> Transformer:
     """This thread's own model with the same weights in memory; recording its attention disturbs no other thread.
 
     It is kept as long as the model, because copying takes longer than aligning a few sentences.
     """
-    copies: WeakKeyDictionary[Transformer, Transformer] = _COPIES.__dict__.setdefault("models", WeakKeyDictionary())
-    if model not in copies:
-        copies[model] = deepcopy(model, {id(weight): weight for weight in (*model.parameters(), *model.buffers())})
-    return copies[model]
+    if model not in _COPIES.models:
+        shared = {id(weight): weight for weight in (*model.parameters(), *model.buffers())}
+        _COPIES.models[model] = deepcopy(model, shared)
+    return _COPIES.models[model]
 
 
 def _attention_modules(model: Transformer) -> Iterator[tuple[AttentionKind, int, nn.Module]]:

@@ -9,9 +9,10 @@ from html.parser import HTMLParser
 
 from hypothesis import strategies as st
 
-from dragoman.documents.html_text import HtmlText
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.formats.html import HtmlText
+from dragoman.documents.segment import Segment
 from dragoman.text.link import Link
+from dragoman.text.translation import Translation
 
 VOID = ("<br>", "<br/>", '<img src="a>b.png" alt="Ein Bild">', "<wbr>", "<!-- kein <b> Text -->", "<hr>")
 INLINE = ("b", "i", "em", "a", "span", "x-y")
@@ -81,33 +82,33 @@ def broken(draw: st.DrawFn) -> str:
     return html[: draw(st.integers(0, len(html)))]
 
 
-def unchanged(segment: Segment) -> TranslatedSegment:
-    return TranslatedSegment(segment.text)
+def unchanged(segment: Segment) -> Translation:
+    return Translation(segment.text)
 
 
-def in_capitals(segment: Segment) -> TranslatedSegment:
+def in_capitals(segment: Segment) -> Translation:
     """The text in capital letters, each character linked; placeholders stay."""
     text = re.sub(r"\{\d+\}|(\w)", lambda match: match[1].upper() if match[1] else match[0], segment.text)
     spans = [match.span() for match in re.finditer(r"\{\d+\}|\S", text)]
-    return TranslatedSegment(text, tuple(Link(*span, *span) for span in spans))
+    return Translation(text, links=tuple(Link(*span, *span) for span in spans))
 
 
-def shuffled(seed: int) -> Callable[[Segment], TranslatedSegment]:
+def shuffled(seed: int) -> Callable[[Segment], Translation]:
     """Translates words to capital letters in a random order."""
 
-    def shuffle(segment: Segment) -> TranslatedSegment:
+    def shuffle(segment: Segment) -> Translation:
         spans = [match.span() for match in re.finditer(r"\{\d+\}|[^\s{]+|\{", segment.text)]
         text, links, capitals = "", [], in_capitals(segment).text
         for start, end in random.Random(seed).sample(spans, len(spans)):
             text += " " * bool(text)
             links.append(Link(start, end, len(text), len(text) + end - start))
             text += capitals[start:end]
-        return TranslatedSegment(text, tuple(links))
+        return Translation(text, links=tuple(links))
 
     return shuffle
 
 
-def translate(html: str, translator: Callable[[Segment], TranslatedSegment]) -> str:
+def translate(html: str, translator: Callable[[Segment], Translation]) -> str:
     document = HtmlText(html, "de")
     return document.assemble([translator(segment) for segment in document.segments])
 
