@@ -33,10 +33,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "synthesis"))
 from teacher_faults import FAULTS, as_json, prepare
 from teacher_server import TeacherServer, serve_teacher
 
+from dragoman.cli import main as main_of_command
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.synthesis.answer_checks import AnswerChecks
 from dragoman.synthesis.answers import Rejected, read_answer
+from dragoman.synthesis.synthesis import open_synthesis  # noqa: F401 (imported before processes are forked)
 
 SIZE = 10  # sentences in an answer
 CORPORA: dict[str, tuple[str, Languages]] = {
@@ -141,30 +143,44 @@ def command(server: str, mono: Path, output: Path, *options: str) -> list[str]:
     ]
 
 
+def run_forked(arguments: Sequence[str]) -> int:
+    """Start the command in a forked process, which has imported everything; returns its number."""
+    if number := os.fork():
+        return number
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+        sys.argv = ["dragoman", *arguments]
+        main_of_command()
+    finally:
+        os._exit(0)
+
+
 def measure_kills(number: int) -> None:
     """Kills the command at random moments until the text is translated, and counts answers that were given twice."""
-    pairs = captions(10 * number)
+    pairs = captions(20 * number)
     table = {pair.source: pair.target for pair in pairs}
-    generator, kills, repeated, most = random.Random(1), 0, 0, 4
+    generator, kills, most = random.Random(1), 0, 4
     with tempfile.TemporaryDirectory() as name:
-        directory = Path(name)
-        mono, output = directory / "mono.de", directory / "out.tsv"
+        mono, output = Path(name, "mono.de"), Path(name, "out.tsv")
         mono.write_text("".join(f"{pair.source}\n" for pair in pairs), "utf-8")
         with serve_teacher(TeacherServer(table.__getitem__, seconds=0.05)) as server:
-            run = command(server.address, mono, output, "--model", "m", "--parallel", str(most), "--resume")
+            run = command(server.address, mono, output, "--model", "m", "--parallel", str(most), "--resume")[3:]
             while not output.exists():
-                is_server = generator.random() < 0.3
-                if is_server:  # the server loses what it has received
+                if generator.random() < 0.3:  # as if the server was killed: it loses what it has received
                     server.faults.extend(["broken"] * generator.randrange(1, 4))
-                process = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-                answered = server.answered.total()
-                while process.poll() is None and server.answered.total() - answered < generator.randrange(1, 9):
-                    time.sleep(0.01)
-                time.sleep(generator.random() * 0.1)
-                if process.poll() is None and kills < number:
-                    process.send_signal(signal.SIGKILL)
+                child, target = run_forked(run), server.answered.total() + generator.randrange(0, 4)
+                moment = generator.random() * 0.1
+                while (ended := os.waitpid(child, os.WNOHANG)[0] == child) is False:
+                    time.sleep(0.005)
+                    if kills < number and server.answered.total() >= target:
+                        break
+                if not ended:
+                    time.sleep(moment)
+                    os.kill(child, signal.SIGKILL)
+                    os.waitpid(child, 0)
                     kills += 1
-                process.wait()
             repeated = sum(count - 1 for count in server.answered.values())
             lines = output.read_text("utf-8").splitlines()[1:]
     expected = [f"{pair.source}\t{pair.target}" for pair in pairs]

@@ -133,7 +133,11 @@ def serve_teacher(server: TeacherServer) -> Iterator[TeacherServer]:
         def log_message(self, *arguments: object) -> None:
             pass
 
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """A client that was killed has closed its connection."""
+
+    httpd = Server(("127.0.0.1", 0), Handler)
     httpd.daemon_threads = True
     server.address = f"http://127.0.0.1:{httpd.server_address[1]}/v1"
     thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
