@@ -86,7 +86,7 @@ def measure_faults(data: Path, answers: int) -> None:
                 if each in answer.faulty:
                     is_met = read.reason in fate if isinstance(read, Rejected) else not fate and read == targets[each]
                     if not fate and isinstance(usual[each], Rejected):
-                        continue  # the pair itself is rejected, whatever the answer looks like
+                        continue  # the pair itself is rejected, too
                     number += 1
                     caught += is_met
                     if not is_met:

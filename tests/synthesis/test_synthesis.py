@@ -132,7 +132,7 @@ def test_candidates(synthesize: Any, server: TeacherServer, pairs: list[Pair], t
 
     def answer(sources: Any, targets: Any) -> tuple[str, bool]:
         numbers.append(len(numbers))
-        texts = [f"Nothing of this at all, {numbers[-1]}." if numbers[-1] % 4 == 0 else text for text in targets]
+        texts = [f"Not this at all, {numbers[-1]}." if numbers[-1] % 4 == 0 else text for text in targets]
         return json.dumps([{"number": n, "translation": text} for n, text in enumerate(texts, start=1)]), False
 
     server.answer = answer
