@@ -240,7 +240,7 @@ FILES = ("model.safetensors", "source.tokenizer.json", "target.tokenizer.json")
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     **{f"truncated {name}": (to_file(name, truncate), f"{name}: damaged") for name in FILES},
     **{f"flipped {name}": (to_file(name, flip), f"{name}: damaged") for name in FILES},
-    "huge bundle.json": (to_file("bundle.json", extend), "bundle.json: damaged (larger than 10,000,000 bytes)"),
+    "huge bundle.json": (to_file("bundle.json", extend), "bundle.json: damaged (larger than 50,000,000 bytes)"),
     **{f"huge {name}": (to_file(name, extend), f"{name}: damaged") for name in FILES},
     **{f"without {name}": (to_file(name, Path.unlink), f"{name}: missing") for name in FILES},
     "missing directory": (shutil.rmtree, "bundle: no such bundle"),

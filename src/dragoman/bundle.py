@@ -5,19 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from dragoman.corpus.catalog import CATALOG
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, shortened
-from dragoman.languages.codes import find_language, primary_language, same_language
+from dragoman.languages.codes import find_language, language_name, primary_language, same_language
+from dragoman.languages.identify import LanguageProfile, identify_each, read_profiles
 from dragoman.recipe import build_recipe, remove_deleted
-from dragoman.settings import Model, Recipe
+from dragoman.settings import FilePair, Model, Recipe
+from dragoman.settings.data import IMPORTED
 from dragoman.system.files import (
     atomic_directory,
     is_unused,
@@ -30,7 +35,7 @@ from dragoman.system.files import (
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.system.tensors import check_header, open_tensors, read_parameters, write_tensors
 from dragoman.system.version import __version__
-from dragoman.text.multilingual import MultilingualTokenizer
+from dragoman.text.multilingual import MultilingualTokenizer, name_direction
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
@@ -42,11 +47,13 @@ FORMAT = "dragoman-bundle"
 VERSION = 1
 WEIGHTS = "model.safetensors"
 FILES = (WEIGHTS, SOURCE_FILE, TARGET_FILE)
-MAX_ABOUT_BYTES = 10_000_000  # of bundle.json, which has about 100 kB
+MAX_ABOUT_BYTES = 50_000_000  # of bundle.json, which has about 300 kB for each direction
 MAX_READS = 5  # of a bundle that is replaced meanwhile
 Table = TypeVar("Table", bound=BaseModel)
 TABLES = ("scores", "training_text", "alignment", "confidence")
 """Keys of bundle.json that are fields of a bundle; bundles of older versions lack some."""
+MANY_TABLES = {"directions": "facts", "profiles": "profiles"}
+"""Keys of bundle.json of a model trained for several directions, and the fields."""
 
 
 class AttentionRows(NamedTuple):
@@ -109,6 +116,11 @@ class Bundle:
     `AttentionRows` that align words; and `confidence` has the numbers of
     `dragoman.evaluation.confidence.Confidence`. All three are empty in imported bundles and in those of older versions.
     Messages name `origin`. `json_sha256` is that of bundle.json; see `bundle_digest`, too.
+
+    A model that was trained for several directions has these four tables for each: `facts` has them by the name of the
+    direction (see `name_direction`), and `choose_direction` puts those of one direction in their places. `profiles`
+    has what `dragoman.languages.identify.learn_profiles` learned, by language. `stated` are the languages that
+    were chosen: the others are recognized, or have to be.
     """
 
     recipe: Recipe
@@ -119,6 +131,9 @@ class Bundle:
     training_text: dict[str, Any] = field(default_factory=dict)
     alignment: dict[str, Any] = field(default_factory=dict)
     confidence: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    profiles: dict[str, str] = field(default_factory=dict)
+    stated: tuple[str | None, str | None] = (None, None)
     origin: str = ABOUT
     json_sha256: str = ""
     digest: str = ""
@@ -131,6 +146,27 @@ class Bundle:
             UserError: It has to be read, see `StoredModel.model`, and cannot be.
         """
         return self.weights.model if isinstance(self.weights, StoredModel) else self.weights
+
+    @property
+    def directions(self) -> list[Languages]:
+        """The directions that the model was trained for; all, of an imported model with several languages."""
+        data = self.recipe.data
+        return list(data.directions) or list(permutations(languages_of(self), 2)) or [data.languages]
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a language of the direction is neither stated nor the only one."""
+        return bool(self.recipe.data.directions) and None in self.stated
+
+    @property
+    def is_zero_shot(self) -> bool:
+        """Whether the model was never trained for this direction, but only for both languages in others."""
+        return self.recipe.data.languages not in self.directions
+
+    @property
+    def language_profile(self) -> LanguageProfile | None:
+        """What distinguishes the languages of a model that was trained for several; None for other models."""
+        return _read_profile(tuple(self.profiles.items())) if self.profiles else None
 
     def table(self, name: str, kind: type[Table]) -> Table | None:
         """What training stored in bundle.json; None in imported bundles and in those of older versions.
@@ -185,9 +221,18 @@ class Bundle:
                 "training_text": self.training_text,
                 "alignment": self.alignment,
                 "confidence": self.confidence,
+                **self._many_tables(),
                 "sha256": {name: sha256(directory / name) for name in FILES},
             }
             (directory / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
+
+    def _many_tables(self) -> dict[str, Any]:
+        """What bundle.json of a model with several directions has, too; the profile of a language only once."""
+        facts = {name: dict(tables) for name, tables in self.facts.items()}
+        for tables in facts.values():
+            if self.profiles and tables.get("training_text"):
+                tables["training_text"] = {**tables["training_text"], "profiles": {}}
+        return {"directions": facts, "profiles": self.profiles} if facts else {}
 
     @classmethod
     def load(cls, path: str | Path) -> Bundle:
@@ -226,23 +271,93 @@ class Bundle:
             source,
             target,
             **{key: about[key] for key in TABLES},
+            **{name: about[key] for key, name in MANY_TABLES.items()},
             origin=str(directory / ABOUT),
             json_sha256=hashlib.sha256(stored).hexdigest(),
             digest=_digest(about),
         )
 
     def _card(self) -> str:
+        """README.md: what the model translates, how well, what it learned from, and what it is bad at."""
         from dragoman.model.transformer import parameter_counts
 
-        data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
+        parameters = parameter_counts(self.model)["total"]
         vocabularies = describe_vocabularies(self.source, self.target, self.recipe.text.joint)
-        reports = [(name, each) for name, each in self.scores.items() if isinstance(each, dict) and "chrf" in each]
-        scores = "".join(f"* {name}: BLEU {each['bleu']:.2f}, chrF {each['chrf']:.2f}\n" for name, each in reports)
-        return (
-            f"# {self.recipe.name}\n\nA translator from {data.source_language} to {data.target_language}, "
-            f"trained with dragoman {__version__}: a Transformer of {parameters:,} parameters with {vocabularies}.\n\n"
-            f'```\ndragoman translate PATH/TO/THIS/DIRECTORY "…"\n```\n\n{scores}'
-        )
+        codes = list(dict.fromkeys(code for direction in self.directions for code in direction))
+        facts = self.facts or {"": {"scores": self.scores}}
+        reports = [
+            (f"{direction}, {name}" if direction and not name.startswith(direction) else name, each)
+            for direction, tables in facts.items()
+            for name, each in tables.get("scores", {}).items()
+            if isinstance(each, dict) and "chrf" in each
+        ]
+        languages = ", ".join(f"{language_name(code)} ({code})" for code in codes)
+        between = f"between {languages}" if len(self.directions) > 1 else f"from {' to '.join(self.directions[0])}"
+        option = f" --target-language {codes[-1]}" if len(self.directions) > 1 else ""
+        lines = [
+            "---",
+            f"language: [{', '.join(codes)}]",
+            "pipeline_tag: translation",
+            "---",
+            "",
+            f"# {self.recipe.name}",
+            "",
+            f"A translator {between}, trained with dragoman {__version__}: a Transformer of {parameters:,} parameters "
+            f"with {vocabularies}.",
+            "",
+            "```",
+            f'dragoman translate PATH/TO/THIS/DIRECTORY "…"{option}',
+            "```",
+            "",
+            *(f"* {name}: {_describe_scores(report)}" for name, report in reports),
+        ]
+        if self.facts:
+            lines += ["", "## What it is bad at", "", *self._weak_points(dict(reports))]
+        if not str(self.recipe.data.train[0]).startswith(IMPORTED):
+            lines += ["", "## Training text", "", *_describe_corpora(self.recipe)]
+        return "\n".join(lines) + "\n"
+
+    def _weak_points(self, reports: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+        """The directions with the lowest scores, those that were never trained, and unusual sentences."""
+        worst = sorted(reports, key=lambda name: reports[name]["chrf"])[:2]
+        if worst:
+            shown = "; ".join(f"{name} (chrF {reports[name]['chrf']:.1f})" for name in worst)
+            yield f"* The lowest scores: {shown}."
+        untrained = [each for each in permutations(languages_of(self), 2) if each not in self.directions]
+        if untrained:
+            names = ", ".join(map(name_direction, untrained))
+            yield (
+                f"* {names}: it never learned these directions. It may write in another language; to translate through "
+                "a third language is usually better."
+            )
+        longest = [tables["training_text"]["longest"] for tables in self.facts.values() if tables.get("training_text")]
+        if longest:
+            yield f"* Sentences of more than about {max(longest)} characters, which its training text lacks."
+        yield "* Text of other kinds than its training text, and names and terms that do not occur in that."
+
+
+def _describe_scores(report: Mapping[str, Any]) -> str:
+    scores = f"BLEU {report['bleu']:.2f}, chrF {report['chrf']:.2f}"
+    if report.get("chrf_pp") is not None:
+        scores += f", chrF++ {report['chrf_pp']:.2f}"
+    if report.get("wrong_language") is not None:
+        scores += f", {report['wrong_language']:.1%} in another language"
+    return scores
+
+
+def _describe_corpora(recipe: Recipe) -> Iterator[str]:
+    """Each training corpus with its source and its license, as far as they are known; files without directories."""
+    for each in recipe.data.weighted:
+        corpus = each.corpus
+        if isinstance(corpus, FilePair):
+            files = [corpus.source, corpus.target]
+        else:
+            files = [corpus if isinstance(corpus, str) else corpus.file]
+        if entry := CATALOG.get(files[0].partition(":")[0]):
+            yield f"* {files[0]}: {entry.description}; {entry.homepage}; license: {entry.license}"
+        else:
+            names = " and ".join(Path(file).name for file in files)
+            yield f"* {names}: source and license are not known; add them before you publish this."
 
 
 def find_bundle(path: str | Path) -> Path:
@@ -319,11 +434,18 @@ def _parse_stored(directory: Path, stored: bytes) -> dict[str, Any]:
             f"{path}: bundle format {shortened(str(version))} is newer than the {VERSION} that dragoman {__version__} "
             "reads; upgrade dragoman"
         )
-    about = {key: {} for key in TABLES} | about
-    for key in ("recipe", "sha256", *TABLES):
+    about = {key: {} for key in (*TABLES, *MANY_TABLES)} | about
+    for key in ("recipe", "sha256", *TABLES, *MANY_TABLES):
         if not isinstance(about.get(key), dict):
             raise UserError(f"{path}: damaged (the table {key!r} is missing)")
+    if damaged := [name for name, tables in about["directions"].items() if not _are_facts(tables)]:
+        raise UserError(f"{path}: damaged (directions.{shortened(damaged[0])})")
     return about
+
+
+def _are_facts(tables: Any) -> bool:
+    """Whether this is like a value of `Bundle.facts`."""
+    return isinstance(tables, dict) and all(isinstance(tables.get(name, {}), dict) for name in TABLES)
 
 
 def _check_files(directory: Path, expected: dict[str, str]) -> None:
@@ -394,41 +516,148 @@ def translates(bundle: Bundle, languages: Languages) -> bool:
 
 
 def choose_direction(bundle: Bundle, source: str | None, target: str | None) -> Bundle:
-    """The bundle with the same model for another direction.
+    """The bundle with the same model for another direction, and with what is known about that direction.
 
     Args:
         bundle: The translator.
-        source: The language to translate from; None for that of the bundle.
-        target: The language to translate into; None for that of the bundle.
+        source: The language to translate from; None for that of the bundle. A model that was trained for several
+            directions has its `stated` one, or the only one of its directions; otherwise none is stated.
+        target: The language to translate into; None as for the source.
 
     Raises:
-        UserError: The bundle does not have one of the languages.
+        UserError: The bundle does not have one of the languages, or both are the same.
     """
     data = bundle.recipe.data
-    codes = {
-        f"{side}_language": present if wanted is None else _find(bundle, side, wanted, present)
-        for side, wanted, present in (
-            ("source", source, data.source_language),
-            ("target", target, data.target_language),
-        )
-    }
+    wanted = {"source": source, "target": target}
+    found = [_find(bundle, side, code, own) for (side, code), own in zip(wanted.items(), data.languages, strict=True)]
     if not (isinstance(bundle.source, MultilingualTokenizer) and isinstance(bundle.target, MultilingualTokenizer)):
         return bundle
-    recipe = bundle.recipe.model_copy(update={"data": data.model_copy(update=codes)})
-    source_tokenizer = bundle.source.with_language(codes["source_language"])
+    if data.directions:
+        stated = _complete(bundle, found)
+        languages = _stand_in(bundle, stated)
+    else:
+        stated = languages = (found[0] or data.source_language, found[1] or data.target_language)
+    codes = {"source_language": languages[0], "target_language": languages[1]}
     changed = replace(
         bundle,
-        recipe=recipe,
-        source=source_tokenizer,
-        target=bundle.target.with_language(codes["target_language"]),
+        recipe=bundle.recipe.model_copy(update={"data": data.model_copy(update=codes)}),
+        source=bundle.source.with_direction(languages, "source"),
+        target=bundle.target.with_direction(languages, "target"),
+        stated=stated,
     )
-    if recipe.data == data:
+    if data.directions:
+        return replace(changed, **_facts_of(bundle, languages))
+    if languages == data.languages:
         return changed
     return replace(changed, training_text={}, confidence={})  # which are about the direction of the training text
 
 
-def _find(bundle: Bundle, side: str, wanted: str, present: str) -> str:
+def require_direction(bundle: Bundle) -> None:
+    """Check that both languages of a direction are stated.
+
+    Raises:
+        UserError: One is not.
+    """
+    _require(bundle, 1)
+    _require(bundle, 0)
+
+
+def _require(bundle: Bundle, side: int) -> None:
+    """Check that the source (0) or the target (1) is stated."""
+    if bundle.is_undecided and bundle.stated[side] is None:
+        name = ("source", "target")[side]
+        codes = list(dict.fromkeys(each[side] for each in _directions_with(bundle, *bundle.stated)))
+        codes = codes or [each for each in languages_of(bundle) if each not in bundle.stated]
+        raise UserError(
+            f"{bundle.recipe.name} translates {('from', 'into')[side]} {', '.join(codes)}: choose one of them with "
+            f"--{name}-language, or in Python with {name}_language"
+        )
+
+
+def recognize_sources(bundle: Bundle, texts: Sequence[str]) -> list[str]:
+    """The language of each text among those that a bundle translates into the stated target.
+
+    A text of few words may have the language of all of them, see `identify_each`.
+
+    Raises:
+        UserError: The target is not stated, or all texts together are in no language of the bundle.
+    """
+    _require(bundle, 1)
+    if bundle.stated[0] is not None:
+        return [bundle.stated[0]] * len(texts)
+    possible = list(dict.fromkeys(source for source, _ in _directions_with(bundle, None, bundle.stated[1])))
+    possible = possible or [each for each in languages_of(bundle) if each != bundle.stated[1]]
+    profile = bundle.language_profile
+    ranked = identify_each(texts, profile) if profile else [[] for _ in texts]
+    found = [next((code for code, _ in each if code in possible), "") for each in ranked]
+    if not any(found) and any(map(str.isalpha, "".join(texts))):
+        raise UserError(
+            f"{bundle.recipe.name}: the language of the text was not recognized; name it with --source-language, or in "
+            f"Python source_language: {', '.join(possible)}"
+        )
+    usual = max(filter(None, found), key=found.count, default=possible[0])
+    return [each or usual for each in found]
+
+
+@lru_cache(maxsize=4)
+def _read_profile(profiles: tuple[tuple[str, str], ...]) -> LanguageProfile:
+    return LanguageProfile(read_profiles(dict(profiles)))
+
+
+def each_direction(bundle: Bundle) -> list[Bundle]:
+    """The bundle in each of its trained directions that have the stated languages; itself if it is in one direction."""
+    if not bundle.is_undecided:
+        return [bundle]
+    return [choose_direction(bundle, *each) for each in _directions_with(bundle, *bundle.stated)]
+
+
+def _complete(bundle: Bundle, found: Sequence[str | None]) -> tuple[str | None, str | None]:
+    """The languages that are stated, and those that follow because no other trained direction has them."""
+    source, target = (new or old for new, old in zip(found, bundle.stated, strict=True))
+    if source is not None and source == target:
+        raise UserError(
+            f"{bundle.recipe.name}: the source and the target language are both {source}; choose one of "
+            f"{', '.join(each for each in languages_of(bundle) if each != source)} for one of them"
+        )
+    possible = _directions_with(bundle, source, target)
+    sources, targets = ({direction[side] for direction in possible} for side in (0, 1))
+    return (
+        source or (next(iter(sources)) if len(sources) == 1 else None),
+        target or (next(iter(targets)) if len(targets) == 1 else None),
+    )
+
+
+def _stand_in(bundle: Bundle, stated: tuple[str | None, str | None]) -> Languages:
+    """The stated languages, with those of any direction for the others."""
+    source, target = stated
+    if source is not None and target is not None:
+        return source, target
+    if trained := _directions_with(bundle, source, target):
+        return trained[0]
+    other = next(each for each in languages_of(bundle) if each not in stated)
+    return source or other, target or other
+
+
+def _directions_with(bundle: Bundle, source: str | None, target: str | None) -> list[Languages]:
+    """The trained directions with these languages, as far as they are stated."""
+    return [each for each in bundle.directions if source in (None, each[0]) and target in (None, each[1])]
+
+
+def _facts_of(bundle: Bundle, languages: Languages) -> dict[str, Any]:
+    """The values of `TABLES` for a direction; one that was never trained aligns words as the first one does."""
+    facts = {name: {} for name in TABLES} | bundle.facts.get(name_direction(languages), {})
+    if facts["training_text"] and bundle.profiles:
+        profiles = {code: bundle.profiles[code] for code in languages if code in bundle.profiles}
+        facts["training_text"] = facts["training_text"] | {"profiles": profiles}
+    if not facts["alignment"]:
+        facts["alignment"] = next((each["alignment"] for each in bundle.facts.values() if each.get("alignment")), {})
+    return {name: facts[name] for name in TABLES}
+
+
+def _find(bundle: Bundle, side: str, wanted: str | None, present: str) -> str | None:
     """The code of a language of the bundle, given that or another code, or the spelling of its token."""
+    if wanted is None:
+        return None
     languages = languages_of(bundle) or [present]
     if found := find_language(wanted, tuple(languages)):
         return found

@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 
 from dragoman.errors import UserError, nearest, shortened
 from dragoman.settings import Recipe
+from dragoman.settings.data import direction_problem, resolve_directions
 from dragoman.settings.recipe import field_at, section_at
 from dragoman.settings.recipe_errors import find_problems
 from dragoman.system.files import write_text
@@ -84,12 +85,16 @@ def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), ori
         problems += _apply_overrides(data, overrides)
         _require_plain_data(data, origin)
     problems += remove_deleted(data)
+    if isinstance(data.get("data"), dict):
+        data["data"] = resolve_directions(data["data"])
     # A missing section counts as empty, so that each missing key is reported.
     data = {name: {} for name in Recipe.model_fields if section_at((name,))} | data
     try:
         recipe = Recipe.model_validate_json(json.dumps(data, default=str), strict=True)
     except ValidationError as error:
         problems += find_problems(error, data)
+    else:
+        problems += filter(None, [direction_problem(recipe.data)])
     if not problems:
         return recipe
     if len(problems) == 1:

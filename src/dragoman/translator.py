@@ -10,11 +10,12 @@ import math
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import repeat, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
-from dragoman.bundle import Bundle, choose_direction, find_bundle
+from dragoman.bundle import Bundle, choose_direction, find_bundle, recognize_sources, require_direction
 from dragoman.engines.choose import Announce, ComputeType, Copies, Engine, EngineRequest, Ids, open_engine
 from dragoman.errors import UserError, counted, shortened
 from dragoman.recipe import build_recipe
@@ -72,7 +73,16 @@ class Translator:
         self.decoding = decoding if isinstance(decoding, Decoding) else choose_decoding(bundle, decoding)
         self.device = find_device(device)
         self.engine = engine or open_engine(EngineRequest(bundle, self.decoding, self.device, ensemble=ensemble))
-        self.text_search = TextSearch(bundle, self.engine, self.decoding)
+
+    @cached_property
+    def text_search(self) -> TextSearch:
+        """The way from texts to translations.
+
+        Raises:
+            UserError: The direction of a model with several languages is not stated.
+        """
+        require_direction(self.bundle)
+        return TextSearch(self.bundle, self.engine, self.decoding)
 
     @classmethod
     def open(cls, request: EngineRequest, engine: str | None = None, announce: Announce | None = None) -> Translator:
@@ -107,14 +117,38 @@ class Translator:
             changed.text_search = replace(self.text_search, memory=fuzzy)
         return changed
 
-    @overload
-    def __call__(self, texts: str, prefixes: str = "") -> Translation: ...  # type: ignore[overload-overlap]
+    def with_direction(self, source_language: str | None = None, target_language: str | None = None) -> Translator:
+        """The same translator, with the same engine, for another direction of a model with several languages.
+
+        Raises:
+            UserError: The model does not have one of the languages.
+        """
+        bundle = choose_direction(self.bundle, source_language, target_language)
+        return Translator(bundle, self.decoding, str(self.device), engine=self.engine)
 
     @overload
-    def __call__(self, texts: Iterable[str], prefixes: Iterable[str] | None = None) -> list[Translation]: ...
+    def __call__(  # type: ignore[overload-overlap]
+        self, texts: str, prefixes: str = "", *, source_language: str | None = None, target_language: str | None = None
+    ) -> Translation: ...
+
+    @overload
+    def __call__(
+        self,
+        texts: Iterable[str],
+        prefixes: Iterable[str] | None = None,
+        *,
+        source_language: str | None = None,
+        target_language: str | None = None,
+    ) -> list[Translation]: ...
 
     def __call__(
-        self, texts: str | Iterable[str], prefixes: str | Iterable[str] | None = None, **settings: Any
+        self,
+        texts: str | Iterable[str],
+        prefixes: str | Iterable[str] | None = None,
+        *,
+        source_language: str | None = None,
+        target_language: str | None = None,
+        **settings: Any,
     ) -> Translation | list[Translation]:
         """Translate a text, or several texts in order. Texts are not split into sentences.
 
@@ -124,10 +158,14 @@ class Translator:
         Args:
             texts: One text or several texts.
             prefixes: The beginning of each translation. A prefix is split into subwords on its own.
+            source_language, target_language: The direction, as of `load`; by default that of the translator.
 
         Raises:
-            UserError: A text is not a string, a prefix is longer than a translation may be, or a setting is given.
+            UserError: A text is not a string, a prefix is longer than a translation may be, a setting is given, or the
+                model does not have a language.
         """
+        if source_language or target_language:
+            return self.with_direction(source_language, target_language)(texts, prefixes, **settings)  # type: ignore[arg-type]
         if settings:
             raise UserError(f"unknown argument {next(iter(settings))!r}; dragoman.load takes settings of the search")
         if isinstance(texts, str):
@@ -178,8 +216,22 @@ class Translator:
 
     def _stream(self, texts: Iterable[str], prefixes: Iterable[str] | None, window: int) -> Iterator[Translation]:
         for group in grouped(pair_with_prefixes(texts, prefixes), window):
-            given = [prefix for _, prefix in group]
-            yield from self.text_search.translate([text for text, _ in group], given)
+            sources, given = [text for text, _ in group], [prefix for _, prefix in group]
+            if self.bundle.is_undecided:
+                yield from self._translate_recognized(sources, given)
+            else:
+                yield from self.text_search.translate(sources, given)
+
+    def _translate_recognized(self, texts: Sequence[str], prefixes: Sequence[str]) -> list[Translation]:
+        """The translations of texts, each from the language that it is in."""
+        languages = recognize_sources(self.bundle, texts)
+        found: dict[int, Translation] = {}
+        for language in dict.fromkeys(languages):
+            places = [place for place, each in enumerate(languages) if each == language]
+            search = self.with_direction(language).text_search
+            translated = search.translate([texts[place] for place in places], [prefixes[place] for place in places])
+            found.update(zip(places, translated, strict=True))
+        return [found[place] for place in range(len(texts))]
 
     def attention(self, text: str) -> AttentionMap:
         """What the model attends to, in every layer and head, while it translates a text.
@@ -204,6 +256,8 @@ class Translator:
 
         if not isinstance(text, str):
             raise UserError(f"cannot translate {text!r}: pass one string")
+        if self.bundle.is_undecided:
+            return self.with_direction(*recognize_sources(self.bundle, [text])).explain(text)
         (source,) = self.text_search.encode([text])
         if not source.ids:
             raise UserError("this text contains no word to translate")
@@ -291,7 +345,8 @@ def load(
             that supports the bundle, the settings and the device.
         compute_type: As --compute-type.
         token_scores: Whether tokens have log-probabilities; without, 'ctranslate2' is up to twice as fast.
-        source_language, target_language: The direction, of a model with several languages.
+        source_language, target_language: The direction, of a model with several languages. Without the former, a model
+            that dragoman trained recognizes the language of each text.
         settings: Settings of the search by name.
 
     Raises:
@@ -409,7 +464,11 @@ class TextSearch:
         return [math.fsum(each.log_probabilities) for each in self.engine.score(ids, encoded)]
 
     def search(
-        self, sources: Sequence[SourceText], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
+        self,
+        sources: Sequence[SourceText],
+        prefixes: Sequence[Ids] | None = None,
+        trace: BeamTrace | None = None,
+        first: Sequence[list[Hypothesis]] | None = None,
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each text, best first; none for a text without tokens.
 
@@ -417,6 +476,7 @@ class TextSearch:
             sources: The texts.
             prefixes: What `encode_prefixes` returns for each; by default that of an empty prefix.
             trace: Records the beam search.
+            first: What the engine found, if it has searched already, see `translate_together`.
 
         Raises:
             UserError: The model computes probabilities that are not finite.
@@ -431,7 +491,10 @@ class TextSearch:
             for index, hypotheses in zip(indices, self.engine.translate(ids, forced, trace, copies), strict=True):
                 found[index] = self.require_probabilities(hypotheses)
 
-        translate(nonempty)
+        if first is None:
+            translate(nonempty)
+        else:
+            found = [self.require_probabilities(first[i]) if source.ids else [] for i, source in enumerate(sources)]
         if self.bundle.source.masking:
             faulty = [i for i in nonempty if all(self._problems(sources[i], each) for each in found[i])]
             if faulty and trace is not None:
@@ -500,6 +563,27 @@ class TextSearch:
         else:
             ranked = sorted(hypotheses, key=lambda each: bool(self._problems(source, each)))
         return ranked[: self.decoding.n_best]
+
+
+def translate_together(searches: Sequence[TextSearch], texts: Sequence[Sequence[str]]) -> list[list[Translation]]:
+    """The translations of texts in several directions of a model, which its engine searches in the same batches.
+
+    Args:
+        searches: The way of each direction; all have the same engine.
+        texts: The texts of each direction.
+    """
+    encoded = [search.encode(each) for search, each in zip(searches, texts, strict=True)]
+    ids: list[Ids] = []
+    prefixes: list[Ids] = []
+    for search, sources in zip(searches, encoded, strict=True):
+        ids += [source.with_context for source in sources if source.ids]
+        prefixes += [search.bundle.target.language_ids for source in sources if source.ids]
+    found = iter(searches[0].engine.translate(ids, prefixes if any(prefixes) else None) if ids else ())
+    translated = []
+    for search, sources in zip(searches, encoded, strict=True):
+        hypotheses = search.search(sources, first=[next(found) if source.ids else [] for source in sources])
+        translated.append(list(map(search.translation, sources, hypotheses)))
+    return translated
 
 
 def _mark(mask: Mask, found: Sequence[FoundTerm]) -> str:

@@ -14,7 +14,7 @@ from dragoman.model.build import build_model
 from dragoman.model.layers import DecoderLayer
 from dragoman.model.transformer import Transformer
 from dragoman.recipe import build_recipe
-from dragoman.settings import Text
+from dragoman.settings import Recipe, Text
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
@@ -71,6 +71,11 @@ def make_bundle(variant: str = "pre-norm, tied", **options: Any) -> Bundle:
     changes = VARIANTS[variant] | {name.replace("__", "."): value for name, value in options.items()}
     recipe = build_recipe(DOCUMENT, [f"{key}={str(value).lower()}" for key, value in changes.items()])
     source, target = tokenizers(recipe.text)
+    return Bundle(recipe, random_model(recipe, source, target), source, target)
+
+
+def random_model(recipe: Recipe, source: Tokenizer, target: Tokenizer) -> Transformer:
+    """A model whose weights are all random."""
     sizes = len(source.vocabulary), len(target.vocabulary)
     model = build_model(recipe.model, *sizes, source.vocabulary.pad, seed=1).eval()
     generator = torch.Generator().manual_seed(2)
@@ -78,7 +83,7 @@ def make_bundle(variant: str = "pre-norm, tied", **options: Any) -> Bundle:
         for parameter in model.parameters():
             parameter.add_(torch.empty_like(parameter).normal_(std=0.15, generator=generator))
         _make_eos_likely(model, target.vocabulary.eos)
-    return Bundle(recipe, model, source, target)
+    return model
 
 
 def _make_eos_likely(model: Transformer, eos: int) -> None:

@@ -52,7 +52,7 @@ def run_module(page: Any, name: str, body: str, argument: Any) -> Any:
 def translate_in(page: Any, texts: list[str]) -> list[tuple[str, list[str]]]:
     """The translation of each text by the modules of a page, and its problems."""
     body = """
-      const translator = await module.loadTranslator(), found = [];
+      const translator = (await module.loadTranslators())(), found = [];
       for await (const results of translator.translate(argument)) {
         for (const { index, translation, problems } of results) found[index] = [translation, problems];
       }

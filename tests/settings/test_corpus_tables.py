@@ -52,7 +52,7 @@ def test_weight_and_tag_may_be_in_the_table_of_the_files(
         ({**FILES, "weight": 2, "encodin": "cp1252"}, "data.train[0].encodin: unknown key; did you mean 'encoding'?"),
         (
             {**FILES, "delimiter": ";"},
-            "data.train[0].delimiter: unknown key; allowed: source, target, encoding, weight",
+            "data.train[0].delimiter: unknown key; allowed: source, target, encoding, languages, weight",
         ),
         ({"source": "a.txt"}, "data.train[0].target: missing; must be a string"),
         ({"source": "a.txt", "weight": 2}, "data.train[0].target: missing; must be a string"),

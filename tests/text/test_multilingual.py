@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from dragoman.errors import UserError
 from dragoman.explanation.tokens import word_tokens
 from dragoman.settings import Text
 from dragoman.text.augmentation import to_upper_case
-from dragoman.text.masking import Mask
-from dragoman.text.multilingual import MultilingualTokenizer, without_language
-from dragoman.text.registry import load_tokenizer, train_tokenizers
+from dragoman.text.masking import Mask, Masking
+from dragoman.text.multilingual import MultilingualTokenizer, in_direction, without_language
+from dragoman.text.registry import load_tokenizer, train_multilingual, train_tokenizers
 from dragoman.text.sentence_changes import SentenceChanges
 from dragoman.training.loop.state import rows_of_tokens
 
@@ -32,8 +33,8 @@ def tokenizer() -> MultilingualTokenizer:
 
 def test_only_the_first_token_depends_on_the_language(tokenizer: MultilingualTokenizer) -> None:
     plain = without_language(tokenizer)
-    for language in ("de", "hi"):
-        chosen = tokenizer.with_language(language)
+    for language, side in (("de", "source"), ("hi", "target")):
+        chosen = tokenizer.with_direction(("de", "hi"), side)
         assert chosen.language_ids == [chosen.vocabulary.ids[f"__{language}__"]]
         assert chosen.encode([*TEXTS, ""]) == [*([*chosen.language_ids, *ids] for ids in plain.encode(TEXTS)), []]
         assert [chosen.decode(ids) for ids in chosen.encode(TEXTS)] == TEXTS
@@ -41,6 +42,31 @@ def test_only_the_first_token_depends_on_the_language(tokenizer: MultilingualTok
     assert tokenizer.language == "de", "the original does not change"
     assert (plain.language_ids, plain.all_language_ids) == ((), ())
     assert tokenizer.all_language_ids == [tokenizer.vocabulary.ids[token] for token in ("__de__", "__hi__")]
+
+
+MANY = {"de": [*TEXTS, "3,5 Hunde <2hi>"], "hi": ["कुत्ता दौड़ रहा है।"], "hsb": ["Pos běži."]}
+
+
+def test_sources_name_the_target_and_each_direction_has_its_masking() -> None:
+    source, target = train_multilingual(MANY, Text(vocabulary_size=400, placeholders=True))
+    assert isinstance(source, MultilingualTokenizer)
+    source.maskings |= {"de-hi": Masking(), "de-hsb": Masking(numbers_as_text=frozenset({"0,0"}))}
+    for side, tokenizer in (("source", source), ("target", target)):
+        for languages in permutations(MANY, 2):
+            chosen = in_direction(load_tokenizer(json.loads(json.dumps(tokenizer.to_json()))), languages, side)
+            given = [chosen.vocabulary.ids[f"<2{languages[1]}>"]] if side == "source" else []
+            plain = without_language(chosen)
+            assert (chosen.language_ids, chosen.masking) == (given, plain.masking)
+            for text in (text for texts in MANY.values() for text in texts):
+                (ids,) = chosen.encode([text])
+                assert ids == [*given, *plain.encode([text])[0]]
+                assert chosen.decode(ids) == text
+                assert not set(chosen.all_language_ids) & set(plain.encode([text])[0]), "text is never a language"
+                (mask,) = chosen.mask([text])
+                assert chosen.restore(chosen.encode_masked([mask.text])[0], mask) == text
+    masked = [in_direction(source, ("de", to), "source").mask(["3,5 Hunde"])[0] for to in ("hi", "hsb")]
+    assert masked[0].spans
+    assert not masked[1].spans
 
 
 @pytest.mark.parametrize("change", [{"language": "fr"}, {"tokens": {"de": "missing"}}, {"tokens": 1}, {"more": 1}])

@@ -75,7 +75,9 @@ def compare(
         engine, device, compute_type, verbose, token_scores=False, languages=(source_language, target_language)
     )
     with open_output(output) if output else nullcontext() as page:  # so that a wrong name is refused at once
-        baseline, other = (open_translator(path, overrides, options) for path in (first, second))
+        baseline, other = (
+            open_translator(path, overrides, options, files=(source, reference)) for path in (first, second)
+        )
         for finding in check_languages_of_files(baseline.bundle.recipe.data, sources, references):
             print_to_stderr(f"dragoman: warning: {finding.message}")
         comparison = compare_translators(baseline, other, sources, references)
@@ -93,7 +95,8 @@ def _print_comparison(comparison: Comparison, paths: tuple[Path, Path], sentence
 
     print("\n".join(describe_comparison(comparison)), end="\n\n")
     for name, path, report in zip("AB", paths, (comparison.first, comparison.second), strict=True):
-        print(f"{name}  BLEU {report.bleu:.2f}  chrF {report.chrf:.2f}  perplexity {report.perplexity:.3f}  {path}")
+        scores = f"BLEU {report.bleu:.2f}  chrF {report.chrf:.2f}  chrF++ {report.chrf_pp:.2f}"
+        print(f"{name}  {scores}  perplexity {report.perplexity:.3f}  {path}")
     for test in comparison.significance:
         print(f"{test.metric} B - A = {test.second - test.first:+.2f}, {test.method}: p = {test.p_value:.4f}")
         print(f"  {test.signature}")

@@ -64,6 +64,10 @@ def distill(
     key_file: KeyFileOption = None,
     key_variable: KeyVariableOption = None,
     parallel: ParallelOption = 4,
+    directions: Annotated[
+        str | None,
+        typer.Option(metavar="DIRECTION", help="Direction of the student, such as de-dsb, of a teacher with several."),
+    ] = None,
     force: Force = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overrides: Overrides = None,
@@ -97,14 +101,15 @@ def distill(
     refuse_two_budgets(minutes, overrides or [])
     limit = None if minutes is None or resume else TimeLimit.start(minutes)
     keep_freed_memory()
-    run = output or RUNS / f"{run_directory(Path(teachers[0])).name}-{size}"
+    run = output or RUNS / "-".join(filter(None, (run_directory(Path(teachers[0])).name, directions, size)))
     paths = tuple(str(Path(teacher)) for teacher in teachers)  # the same with and without a slash at the end
     runs = [run_directory(Path(path)).resolve() for path in paths]
     if repeated := next((path for index, path in enumerate(paths) if runs[index] in runs[:index]), None):
         raise UserError(f"{repeated}: named twice; each teacher counts once")
     texts = tuple(str(Path(file)) for file in mono or ())
     distillation = Distillation(teachers=paths, mono=texts, round_trip=round_trip)
-    recipe = _find_recipe(run, StudentPlan(size, minutes, distillation), overrides or [], resume, data_dir)
+    plan = StudentPlan(size, minutes, distillation, directions)
+    recipe = _find_recipe(run, plan, overrides or [], resume, data_dir)
     if not (resume or force):
         refuse_short_stages(recipe, measure_speed(recipe.training.device, recipe.training.threads))
     if recipe.distillation.teachers != distillation.teachers:
@@ -186,7 +191,8 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     shape = {key: value for key, value in STUDENT_SIZES[plan.size].model.items() if f"model.{key}" not in set_keys}
     same = {
         "TEACHER": recipe.distillation.teachers == plan.distillation.teachers,
-        "--mono": recipe.distillation.mono == plan.distillation.mono,
+        "--mono": {*plan.distillation.mono} <= {*recipe.distillation.mono},  # a direction of several has more
+        "--directions": plan.direction in (None, "-".join(recipe.data.languages)),
         "--round-trip": recipe.distillation.round_trip == plan.distillation.round_trip,
         "--minutes": plan.minutes is None or has_minutes(run, recipe, plan.minutes),
         "--size or --set model.…": shape.items() <= recipe.model.model_dump().items(),

@@ -16,6 +16,8 @@ from dragoman.cli.options import (
     EngineName,
     EngineOptions,
     Overrides,
+    SourceLanguage,
+    TargetLanguage,
     Verbose,
     open_translator,
 )
@@ -31,7 +33,7 @@ from dragoman.cli.text_files import (
     TestOption,
     TextFilesCommand,
 )
-from dragoman.cli.text_references import FileOptions, as_references, find_references, refuse_meaningless_options
+from dragoman.cli.text_references import FileOptions, find_held_out, find_texts, refuse_meaningless_options
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -104,22 +106,26 @@ def doctor_data(
     """
     from dragoman.corpus.corpus import is_recognized
     from dragoman.doctor.data.check import check_corpora
-    from dragoman.doctor.data.corpora import Corpora, corpora_of_recipe
+    from dragoman.doctor.data.corpora import corpora_of_recipe, group_corpora
     from dragoman.recipe import load_recipe
 
     options = FileOptions(languages, encoding, delimiter, columns, header, quotes)
     if len(corpus) > 1 or languages or is_recognized(corpus[0]):
-        references, codes = find_references(corpus, options, languages_needed=False)
-        held_out = as_references(test, options) if test else []
+        found = find_texts(corpus, options, data_directory=data_dir, languages_needed=False)
+        held_out = find_held_out(test or [], options, found, data_dir)
         refuse_meaningless_options([*corpus, *(test or [])], options)
-        corpora = Corpora(*codes, references, held_out, data_dir)
+        corpora = group_corpora(found.languages, found.references, held_out, data_dir)
     elif test:
         raise UserError("--test cannot be used with a recipe; the recipe names its test corpora in data.test")
     else:
         corpora = corpora_of_recipe(load_recipe(Path(corpus[0])).data, data_dir)
-    overlap = "" if corpora.held_out else "text that is also in a test text (--test), "
+    overlap = "" if any(each.held_out for each in corpora) else "text that is also in a test text (--test), "
     not_examined = f"{overlap}whether translations are right beyond their length, language, names, numbers and words"
-    _report(check_corpora(corpora, write), as_json, not_examined)
+    findings: list[Finding] = []
+    for each in corpora:
+        place = write and (write / f"{each.source_language}-{each.target_language}" if len(corpora) > 1 else write)
+        findings += check_corpora(each, place)
+    _report(findings, as_json, not_examined)
 
 
 @doctor_app.command("output", cls=SuggestingCommand)
@@ -133,6 +139,8 @@ def doctor_output(
     device: Device = "auto",
     compute_type: ComputeType = "auto",
     verbose: Verbose = False,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
 ) -> None:
     """Check translations.
 
@@ -145,7 +153,9 @@ def doctor_output(
     from dragoman.corpus.corpus import read_texts
     from dragoman.doctor.output.check import check_translator
 
-    translator = open_translator(bundle, overrides, EngineOptions(engine, device, compute_type, verbose))
+    languages = (source_language, target_language)
+    options = EngineOptions(engine, device, compute_type, verbose, languages=languages)
+    translator = open_translator(bundle, overrides, options, files=(source, reference))
     not_examined = (
         "wrong words, numbers and meanings in single sentences; dragoman evaluate and dragoman compare score them"
     )

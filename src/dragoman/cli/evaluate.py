@@ -71,7 +71,7 @@ def evaluate(
 ) -> None:
     """Measure the quality of a translator.
 
-    Prints BLEU and chrF of its translations, the perplexity of the references, and other scores.
+    Prints BLEU, chrF and chrF++ of its translations, the perplexity of the references, and other scores.
 
     Example: dragoman evaluate runs/multi30k-de-en --source test.de --reference test.en
     """
@@ -91,7 +91,8 @@ def evaluate(
     options = EngineOptions(
         engine, device, compute_type, verbose, token_scores=False, languages=(source_language, target_language)
     )
-    translator, texts = open_translator(bundle, overrides, options), read_texts(source, reference)
+    translator = open_translator(bundle, overrides, options, files=(source, reference))
+    texts = read_texts(source, reference)
     for finding in check_languages_of_files(translator.bundle.recipe.data, *texts):
         print_to_stderr(f"dragoman: warning: {finding.message}")
     report, translations = evaluate(translator, *texts)
@@ -106,6 +107,9 @@ def evaluate(
     )
     print(f"BLEU {report.bleu:.2f}  {report.bleu_signature}")
     print(f"chrF {report.chrf:.2f}  {report.chrf_signature}")
+    print(f"chrF++ {report.chrf_pp:.2f}  {report.chrf_pp_signature}")
+    if report.wrong_language is not None:
+        print(f"in another language: {report.wrong_language:.1%} of the translations")
     print(f"perplexity {report.perplexity:.3f}  loss {report.loss:.4f} nats per token")
     print(f"identical to the reference: {report.exact:.1%}")
     print(f"token accuracy {report.token_accuracy:.1%} (most probable next token, given the reference before it)")

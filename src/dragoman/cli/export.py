@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from dragoman.cli.options import BundlePath
+from dragoman.cli.options import BundlePath, SourceLanguage, TargetLanguage
 from dragoman.cli.output import print_to_stderr
 
 
@@ -32,16 +32,19 @@ def export_bundle(
     reference: Annotated[
         Path | None, typer.Option(help="A file with reference translations of the sentences, to compare BLEU.")
     ] = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
 ) -> None:
     """Export a translator to the format of another program, and check that it computes the same.
 
     Example: dragoman export runs/multi30k-de-en exported --to ctranslate2 --source test.de --reference test.en
     """
-    from dragoman.bundle import Bundle
+    from dragoman.bundle import Bundle, choose_direction
     from dragoman.export.parity import read_sample
     from dragoman.export.run import export
 
-    parity = export(Bundle.load(bundle), to, directory, compute_type, read_sample(source, reference), print_to_stderr)
+    loaded = choose_direction(Bundle.load(bundle), source_language, target_language)
+    parity = export(loaded, to, directory, compute_type, read_sample(source, reference), print_to_stderr)
     print(f"{parity}\n{directory}: exported to {to}; parity check passed")
     if to == "web":
         print_to_stderr(

@@ -21,7 +21,7 @@ from dragoman.cli.text_files import (
     ValidationOption,
 )
 from dragoman.cli.text_references import FileOptions
-from dragoman.cli.training_texts import KeepAllOption, StartFromOption, TrainingTexts
+from dragoman.cli.training_texts import KeepAllOption, MonoOption, StartFromOption, TrainingTexts
 from dragoman.errors import UserError, escape_controls
 
 FILES_HELP = "Two line-aligned files, source first, or files in other formats, such as memory.tmx."
@@ -38,6 +38,7 @@ def init(
     test: TestOption = None,
     keep_all: KeepAllOption = False,
     start_from: StartFromOption = None,
+    mono: MonoOption = None,
     languages: LanguagesOption = None,
     encoding: EncodingOption = None,
     delimiter: DelimiterOption = None,
@@ -62,7 +63,9 @@ def init(
     if not output.parent.is_dir():
         raise UserError(f"{output}: there is no directory {output.parent}")
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
-    texts = TrainingTexts(files, validation or (), test or (), described, minutes, data_dir, keep_all, start_from)
+    texts = TrainingTexts(
+        files, validation or (), test or (), described, minutes, data_dir, keep_all, start_from, mono=mono or ()
+    )
     made = texts.plan()
     write_text(output, recipe_text(made.name, made.choices))
     if made.cleaned:

@@ -74,7 +74,7 @@ def inspect(
     output = output or Path("inspect.html")
     messages = sys.stderr if output == DASH else sys.stdout
     with open_output(output) as page:  # first, so that a file that cannot be written is refused at once
-        models = {str(path): open_translator(path, overrides, options) for path in paths}
+        models = {str(path): open_translator(path, overrides, options, sample=lambda: text) for path in paths}
         translator = models[str(bundle)]
         _warn_of_several(translator, text)
         if compare is None:

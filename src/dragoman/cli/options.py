@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,6 +13,7 @@ import typer
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
+    from dragoman.bundle import Bundle
     from dragoman.settings import Decoding
     from dragoman.translator import Translator
 
@@ -36,7 +37,11 @@ ComputeType = Annotated[
 ]
 SourceLanguage = Annotated[
     str | None,
-    typer.Option("--source-language", metavar="CODE", help="Language of the text, for a model with several."),
+    typer.Option(
+        "--source-language",
+        metavar="CODE",
+        help="Language of the text, for a model with several (default: recognized, or named by the files).",
+    ),
 ]
 TargetLanguage = Annotated[
     str | None,
@@ -72,7 +77,13 @@ class EngineOptions:
 
 
 def open_translator(
-    bundle: Path, overrides: list[str] | None, options: EngineOptions, ensemble: Sequence[Path] = ()
+    bundle: Path,
+    overrides: list[str] | None,
+    options: EngineOptions,
+    ensemble: Sequence[Path] = (),
+    *,
+    sample: Callable[[], str] | None = None,
+    files: tuple[Path, Path] | None = None,
 ) -> Translator:
     """The translator of a bundle, with the settings that --set changes and the engine that the options choose.
 
@@ -81,9 +92,11 @@ def open_translator(
         overrides: What --set says.
         options: What other options say.
         ensemble: More bundles, whose predictions are averaged.
+        sample: Returns text whose language is recognized if a model with several does not know the source language.
+        files: Line-aligned files, whose names may say the languages.
 
     Raises:
-        UserError: There is no bundle, or no engine can do what is asked.
+        UserError: There is no bundle, no engine can do what is asked, or the direction is not known.
     """
     from dragoman.bundle import Bundle, choose_direction, find_bundle
     from dragoman.engines import Choice, EngineRequest
@@ -100,7 +113,8 @@ def open_translator(
     else:
         directory = find_bundle(bundle)
         opened = Bundle.load(directory)
-    loaded = choose_direction(opened, *options.languages)
+    loaded = _in_direction(opened, options.languages, sample, files)
+    languages = loaded.stated if any(loaded.stated) else options.languages
     request = EngineRequest(
         bundle=loaded,
         decoding=decoding_of(loaded.recipe, overrides) if overrides else loaded.recipe.decoding,
@@ -108,7 +122,7 @@ def open_translator(
         path=directory,
         compute_type=options.compute_type,
         token_scores=options.token_scores,
-        ensemble=[choose_direction(Bundle.load(path), *options.languages) for path in ensemble],
+        ensemble=[choose_direction(Bundle.load(path), *languages) for path in ensemble],
         threads=default_threads(),
     )
 
@@ -119,6 +133,30 @@ def open_translator(
     translator = Translator.open(request, options.name, print_choice if options.verbose else None)
     exempt_from_collection()
     return translator
+
+
+def _in_direction(
+    bundle: Bundle,
+    languages: tuple[str | None, str | None],
+    sample: Callable[[], str] | None,
+    files: tuple[Path, Path] | None,
+) -> Bundle:
+    """The bundle in the direction that the options, the names of files or a text say."""
+    from dragoman.bundle import choose_direction, languages_of, recognize_sources, require_direction
+
+    if files and languages == (None, None) and languages_of(bundle):
+        from dragoman.corpus.corpus import languages_of_names
+        from dragoman.languages.codes import find_language
+
+        named = languages_of_names(*map(str, files)) or ()
+        if named and all(find_language(code, tuple(languages_of(bundle))) for code in named):
+            languages = named
+    chosen = choose_direction(bundle, *languages)
+    if chosen.is_undecided and sample:
+        (source,) = recognize_sources(chosen, [sample()])
+        chosen = choose_direction(chosen, source, None)
+    require_direction(chosen)
+    return chosen
 
 
 def decoding_of(recipe: Any, overrides: list[str]) -> Decoding:

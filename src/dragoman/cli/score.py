@@ -49,7 +49,9 @@ def score(
 
     refuse_to_overwrite(output, ("the source", source), ("the target", target))
     options = EngineOptions(engine or "torch", device, verbose=verbose, languages=(source_language, target_language))
-    translator = open_translator(bundle, [*(overrides or ()), "decoding.neighbors=none"], options)
+    translator = open_translator(
+        bundle, [*(overrides or ()), "decoding.neighbors=none"], options, files=(source, target)
+    )
     files = FilePair(source=str(source), target=str(target))
     pairs = read_corpus(files, source_language="source", target_language="target")
     with open_output(output) as file:

@@ -268,7 +268,8 @@ def _open_maker(
     if back is None:
         return BackTranslator(translator, noised=method == NOISED)
     languages = translator.bundle.recipe.data.languages
-    opposite = replace(options, languages=options.languages[::-1])
+    stated = translator.bundle.stated
+    opposite = replace(options, languages=(stated if any(stated) else options.languages)[::-1])
     trip = _open_round_trip(back, languages, minimum_chrf, opposite)
     return BackTranslator(translator, noised=method == NOISED, round_trip=trip)
 

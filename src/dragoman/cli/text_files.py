@@ -18,7 +18,7 @@ LanguagesOption = Annotated[
     typer.Option(
         "--languages",
         metavar="SOURCE-TARGET",
-        help="Language codes, such as de-en (default: what the files or their names state).",
+        help="Language codes, such as de-en, or de,hsb,dsb for all directions (default: what files or their names state).",
     ),
 ]
 EncodingOption = Annotated[

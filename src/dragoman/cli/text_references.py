@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,164 @@ def find_references(
     return references, find_languages(references, default)
 
 
+@dataclass(frozen=True)
+class FoundTexts:
+    """The corpora in files.
+
+    Attributes:
+        references: The corpora.
+        languages: Source and target; those of the first direction.
+        directions: All directions, if there are several.
+    """
+
+    references: list[CorpusReference]
+    languages: Languages
+    directions: tuple[Languages, ...] = ()
+
+    @property
+    def all_languages(self) -> list[str]:
+        """The codes of all languages, each once."""
+        return list(dict.fromkeys(code for direction in self.directions or [self.languages] for code in direction))
+
+    @property
+    def name(self) -> str:
+        """What a run with this text is called."""
+        return "-".join(sorted(self.all_languages) if self.directions else self.languages)
+
+
+def find_texts(
+    files: Sequence[str],
+    options: FileOptions,
+    *,
+    data_directory: Path | None = None,
+    languages_needed: bool = True,
+    default: Callable[[], Languages] | None = None,
+) -> FoundTexts:
+    """The corpora in files, which may be in several pairs of languages; arguments and errors as for `find_references`.
+
+    Files in different languages, and a list such as ``--languages de,hsb,dsb``, give all directions between two
+    languages that have common text.
+    """
+    from dragoman.corpus.corpus import pair_languages
+    from dragoman.corpus.references import describe_reference
+
+    wanted = _parse_language_list(options.languages) if options.languages and "," in options.languages else None
+    if wanted:
+        references = [
+            stated for each in as_references(files, options) for stated in _in_languages(each, wanted, data_directory)
+        ]
+        stated_codes = {code for each in references for code in _languages_of(each)}
+        if missing := [code for code in wanted if code not in stated_codes]:
+            raise UserError(f"--languages {options.languages}: no file has text in {' and '.join(missing)} and another")
+        return _in_directions(references)
+    if not options.languages:
+        references = as_references(files, options)
+        found = [pair_languages(each) for each in references] if len(references) > 1 else []
+        if len({frozenset(each) for each in found if each}) > 1:
+            if None in found:
+                unknown = describe_reference(references[found.index(None)])
+                raise UserError(
+                    f"{unknown}: its languages are not known, and the other files are in several; name files after "
+                    "their languages, such as train.de and train.hsb, or list these: --languages de,hsb,dsb"
+                )
+            return _in_directions([_state(*each) for each in zip(references, found, strict=True) if each[1]])
+    references, languages = find_references(files, options, languages_needed=languages_needed, default=default)
+    return FoundTexts([_turn(each, languages) for each in references] if len(references) > 1 else references, languages)
+
+
+def state_directions(found: FoundTexts) -> FoundTexts:
+    """Text in two languages as text of a model with several directions."""
+    return _in_directions([_state(each, found.languages) for each in found.references])
+
+
+def find_held_out(
+    files: Sequence[str], options: FileOptions, train: FoundTexts, data_directory: Path | None = None
+) -> list[CorpusReference]:
+    """The corpora in files to validate or test on, in the directions of training text.
+
+    Raises:
+        UserError: A corpus is in none of several directions.
+    """
+    from dragoman.corpus.corpus import pair_languages
+    from dragoman.corpus.references import describe_reference
+
+    references = as_references(files, options) if files else []
+    if not train.directions:
+        return [_turn(each, train.languages) for each in references]
+    stated: list[CorpusReference] = []
+    for each in references:
+        languages = pair_languages(each)
+        stated += [_state(each, languages)] if languages else _in_languages(each, train.all_languages, data_directory)
+    used = [each for each in stated if _languages_of(each) in train.directions]  # of others, there is no training text
+    if references and not used:
+        found = " and ".join("-".join(_languages_of(each)) for each in stated) or "none of these languages"
+        directions = ", ".join(map("-".join, train.directions))
+        raise UserError(f"{describe_reference(references[0])}: is in {found}; the training text is in {directions}")
+    return used
+
+
+def _in_directions(references: list[CorpusReference]) -> FoundTexts:
+    """Corpora that state their languages, with each pair of these in both directions."""
+    found = dict.fromkeys(each for one in map(_languages_of, references) for each in (one, one[::-1]))
+    directions = tuple(found)
+    return FoundTexts(references, directions[0], directions)
+
+
+def _in_languages(
+    reference: CorpusReference, codes: Sequence[str], data_directory: Path | None
+) -> list[CorpusReference]:
+    """The corpus in every two of these languages that it has."""
+    from dragoman.corpus.corpus import has_pairs, pair_languages
+    from dragoman.settings import FilePair
+
+    if isinstance(reference, FilePair):
+        languages = pair_languages(reference)
+        return [_state(reference, languages)] if languages and set(languages) <= set(codes) else []
+    return [
+        stated
+        for languages in combinations(codes, 2)
+        if has_pairs(stated := _state(reference, languages), languages, data_directory)
+    ]
+
+
+def _languages_of(reference: CorpusReference) -> Languages:
+    stated = None if isinstance(reference, str) else reference.languages
+    assert stated, "it states its languages"
+    return stated
+
+
+def _state(reference: CorpusReference, languages: Languages | None) -> CorpusReference:
+    """The corpus with its languages; the columns of a table are then those that its header row names."""
+    from dragoman.corpus.references import as_corpus_file, has_suffix
+    from dragoman.settings import FilePair
+
+    if isinstance(reference, FilePair):
+        return reference.model_copy(update={"languages": languages})
+    file = as_corpus_file(reference)
+    header = True if file.header is None and file.columns is None and has_suffix(reference, *TABLES) else file.header
+    return file.model_copy(update={"languages": languages, "header": header})
+
+
+def _turn(reference: CorpusReference, languages: Languages) -> CorpusReference:
+    """Two line-aligned files with the source first, if their names state the opposite languages."""
+    from dragoman.corpus.corpus import languages_of_names
+    from dragoman.settings import FilePair
+
+    if isinstance(reference, FilePair) and languages_of_names(reference.source, reference.target) == languages[::-1]:
+        return reference.model_copy(update={"source": reference.target, "target": reference.source})
+    return reference
+
+
+def _parse_language_list(text: str) -> list[str]:
+    """The codes in ``de,hsb,dsb``; raises UserError if there are not at least two."""
+    codes = [code.strip() for code in text.split(",")]
+    if len(codes) < 2 or not all(re.fullmatch(r"[A-Za-z]\w*([-_]\w+)*", code) for code in codes):
+        raise UserError(f"--languages {text}: expected language codes, such as de,hsb,dsb")
+    if len({code.lower() for code in codes}) < len(codes):
+        raise UserError(f"--languages {text}: a language is named twice")
+    return codes
+
+
 _SECOND_FILE = (
     "a text file needs a second one with the translation of each line; name both files, or if it is a table, rename it "
     "to .tsv"
@@ -104,16 +263,46 @@ def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusRefe
         raise UserError(f"{files[0]}: the same file was given twice, as source and target")
     if len(files) == 2 and not any(map(is_recognized, files)):
         return [FilePair(source=files[0], target=files[1], encoding=options.encoding)]
-    if len(files) > 2 and (unknown := [file for file in files if not is_recognized(file)]):
-        raise UserError(
-            f"{unknown[0]}: expected two line-aligned files, or files in other formats, but {len(files)} paths were "
-            "given; join two line-aligned files to one first: dragoman convert SOURCE TARGET pairs.tsv --languages "
-            f"{options.languages or 'SOURCE-TARGET'}"
-        )
     settings = options.settings()
     encoding = {key: value for key, value in settings.items() if key == "encoding"}
-    by_file = {file: settings if has_suffix(file, *TABLES) else encoding for file in files}
-    return [CorpusFile(file=file, **given) if given else file for file, given in by_file.items()]
+    aligned = [file for file in files if not is_recognized(file)]
+    references: list[CorpusReference] = [
+        FilePair(source=source, target=target, encoding=options.encoding) for source, target in pair_files(aligned)
+    ]
+    by_file = {file: settings if has_suffix(file, *TABLES) else encoding for file in files if file not in aligned}
+    return references + [CorpusFile(file=file, **given) if given else file for file, given in by_file.items()]
+
+
+def pair_files(files: Sequence[str]) -> list[tuple[str, str]]:
+    """Which line-aligned files belong together, by their names: each pair, or each two of several languages.
+
+    The shell makes ``a.de a.hsb`` of ``a.{de,hsb}``, and ``a.de a.fr a.en`` of ``a.{de,fr,en}``, whose lines are in
+    three languages.
+
+    Raises:
+        UserError: A file has no second one.
+    """
+    groups: list[list[str]] = []
+    for file in files:
+        last = groups[-1] if groups else []
+        if last and file not in last and _without_language(file) == _without_language(last[0]) is not None:
+            last.append(file)
+        else:
+            groups.append([file])
+    if any(len(group) == 1 for group in groups):  # of other names, such as "source.txt" and "target.txt"
+        if len(files) % 2:
+            alone = next(group[0] for group in groups if len(group) == 1)
+            raise UserError(f"{alone}: {_SECOND_FILE}")
+        groups = [list(files[start : start + 2]) for start in range(0, len(files), 2)]
+    return [pair for group in groups for pair in combinations(group, 2)]
+
+
+def _without_language(file: str) -> tuple[Path, str] | None:
+    """The path of a file without the language at the end of its name; None if there is none."""
+    from dragoman.languages.codes import looks_like_tag
+
+    path = Path(re.sub(r"(\.txt)?(\.gz)?$", "", file, flags=re.IGNORECASE))
+    return (path.parent, path.stem) if path.suffix and looks_like_tag(path.suffix[1:]) else None
 
 
 def _explain_unknown(file: str) -> str:

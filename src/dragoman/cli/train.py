@@ -26,6 +26,7 @@ from dragoman.cli.text_references import FileOptions
 from dragoman.cli.training_texts import (
     Force,
     KeepAllOption,
+    MonoOption,
     StartFromOption,
     TrainingTexts,
     refuse_two_budgets,
@@ -43,6 +44,7 @@ _SETTINGS = {
     "test": "data.test",
     "keep-all": "data.clean",
     "start-from": "training.start_from",
+    "mono": "backtranslation.mono",
 }
 """The recipe setting for each option for files of text."""
 
@@ -109,6 +111,7 @@ def train(
     test: TestOption = None,
     keep_all: KeepAllOption = False,
     start_from: StartFromOption = None,
+    mono: MonoOption = None,
     languages: LanguagesOption = None,
     encoding: EncodingOption = None,
     delimiter: DelimiterOption = None,
@@ -145,7 +148,7 @@ def train(
     limit = None if minutes is None else TimeLimit.start(minutes)
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
     files = TrainingTexts(
-        recipe, validation or (), test or (), described, minutes, data_dir, keep_all, start_from, limit
+        recipe, validation or (), test or (), described, minutes, data_dir, keep_all, start_from, limit, mono or ()
     )
     loaded, planned = _find_recipe(files, overrides or [], output, resume)
     run = output or RUNS / loaded.name
@@ -223,8 +226,9 @@ def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) ->
         "--keep-all": ("data.clean", texts.clean, recipe.data.clean),
         "--minutes": ("training.minutes", minutes, minutes if same_minutes else recipe.training.minutes),
         "--start-from": ("training.start_from", files.start_from, recipe.training.start_from),
+        "--mono": ("backtranslation.mono", tuple(files.mono), recipe.backtranslation.mono),
     }
-    optional = {"--validation", "--test", "--minutes", "--start-from"}  # need not be repeated
+    optional = {"--validation", "--test", "--minutes", "--start-from", "--mono"}  # need not be repeated
     overridden = {override.partition("=")[0].strip() for override in overrides}  # are not those of the options
     different = {name for name, (key, new, old) in given.items() if new != old and key not in overridden}
     if changed := [name for name in given if name in different and (given[name][1] or name not in optional)]:

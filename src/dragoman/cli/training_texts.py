@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dragoman.cli.output import print_to_stderr
-from dragoman.cli.text_references import FileOptions, as_references, find_references, refuse_meaningless_options
+from dragoman.cli.text_references import (
+    FileOptions,
+    FoundTexts,
+    find_held_out,
+    find_texts,
+    refuse_meaningless_options,
+    state_directions,
+)
 from dragoman.errors import UserError
 from dragoman.system.time_limit import END_SHARE, LEAST_TRAINING
 
 if TYPE_CHECKING:
     from dragoman.corpus.pair import Languages
     from dragoman.planning.plan import PlannedRecipe, Texts
-    from dragoman.settings import CorpusReference
     from dragoman.system.time_limit import TimeLimit
 
 SECONDS_PER_MEGABYTE, COMPRESSION = 3.0, 3
@@ -42,6 +49,17 @@ StartFromOption = Annotated[
 ]
 
 
+MonoOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mono",
+        metavar="FILE",
+        help="Text in one language, which is translated back and learned from, too; of several languages, its name "
+        "states which: mono.dsb. May be repeated.",
+    ),
+]
+
+
 Force = Annotated[
     bool,
     typer.Option("--force", help="Train a student or a teacher even if the time is too short for useful translations."),
@@ -61,6 +79,7 @@ class TrainingTexts:
     keep_all: bool = False
     start_from: str | None = None
     limit: TimeLimit | None = None
+    mono: Sequence[str] = ()
 
     def given(self) -> list[str]:
         """The names of options that describe files of text, of those that were given."""
@@ -69,6 +88,7 @@ class TrainingTexts:
             "test": self.test,
             "keep-all": self.keep_all,
             "start-from": self.start_from,
+            "mono": self.mono,
             **vars(self.files),
         }
         return [name for name, value in values.items() if value not in (None, (), False)]
@@ -77,22 +97,37 @@ class TrainingTexts:
         """The name of the recipe: the languages, and whether it starts from a bundle."""
         from dragoman.planning.plan import ADAPTED
 
-        languages = "-".join(self._find_references()[1])
-        return languages if self.start_from is None else f"{languages}{ADAPTED}"
+        return self._found.name if self.start_from is None else f"{self._found.name}{ADAPTED}"
 
     def texts(self) -> Texts:
         """The text as it is planned for."""
         from dragoman.planning.plan import Texts
 
-        references, languages = self._find_references()
-        validation = as_references(self.validation, self.files) if self.validation else []
-        test = as_references(self.test, self.files) if self.test else []
+        found = self._found
+        validation = find_held_out(self.validation, self.files, found, self.data_directory)
+        test = find_held_out(self.test, self.files, found, self.data_directory)
         refuse_meaningless_options([*self.train, *self.validation, *self.test], self.files)
-        return Texts(languages, references, validation, test, clean=not self.keep_all)
+        return Texts(
+            found.languages,
+            found.references,
+            validation,
+            test,
+            clean=not self.keep_all,
+            directions=found.directions,
+            mono=tuple(self.mono),
+        )
 
-    def _find_references(self) -> tuple[list[CorpusReference], Languages]:
+    @cached_property
+    def _found(self) -> FoundTexts:
         """The corpora to train on, and their languages: if nothing states them, those of the bundle to start from."""
-        return find_references(self.train, self.files, default=self._languages_of_start if self.start_from else None)
+        default = self._languages_of_start if self.start_from else None
+        found = find_texts(self.train, self.files, data_directory=self.data_directory, default=default)
+        if self.start_from and not found.directions:
+            from dragoman.planning.student import recipe_of_run
+
+            if recipe_of_run(self.start_from).data.directions:  # the text is for directions of a model with several
+                return state_directions(found)
+        return found
 
     def _languages_of_start(self) -> Languages:
         from dragoman.planning.student import recipe_of_run

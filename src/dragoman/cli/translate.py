@@ -57,6 +57,8 @@ GROUP = 512
 """Lines that are translated together: 4,096 would be no faster, and more of them would be lost or waited for."""
 
 _BATCH = 256  # segments of a document that are translated together, between two updates of the progress line
+_ANY_LANGUAGE = "en"  # of text whose words are read, but not its sentences
+_SAMPLE = 100  # lines or sentences whose language is recognized
 _SHOWN, _WIDTH = 5, 60  # sentences with problems that are shown, and characters of each
 
 _EXCLUDED = {
@@ -165,7 +167,9 @@ def translate(
     options = EngineOptions(
         engine, device, compute_type, verbose, token_scores=as_json, languages=(source_language, target_language)
     )
-    opened = open_translator(bundle, overrides, options, ensemble or [])
+    opened = open_translator(
+        bundle, overrides, options, ensemble or [], sample=lambda: sample_text(chosen, document, text_format)
+    )
     languages = opened.bundle.recipe.data.languages
     memories = [each.replace("{lang}", language) for each in memory or () for language in languages]
     refuse_to_overwrite(output, *(("a memory", each) for each in memories))
@@ -246,6 +250,22 @@ class TranslateInput:
                 f"{self.file}: is not text; translate it with: {_document_command(self.bundle, self._file)}"
             )
 
+    def sample(self) -> str:
+        """The beginning of the texts, whose language is recognized.
+
+        Raises:
+            UserError: The user types them, or there is no such file.
+        """
+        if self.texts:
+            return "\n".join(self.texts)
+        if self._file:
+            from dragoman.corpus.lines import read_lines
+
+            return "\n".join(islice(read_lines(self._file, replace_controls=True), _SAMPLE))
+        if self.typed:
+            raise UserError("name the language that you type with --source-language")
+        return sys.stdin.buffer.peek().decode(errors="ignore")  # type: ignore[attr-defined]  # it is read again later
+
     def read_documents(self) -> Iterator[str]:
         """Each text on the command line, or all of the file.
 
@@ -324,6 +344,28 @@ class TranslateInput:
                     place = "this text" if self.typed else f"{unit} {number:,}"
                     print(f"dragoman: warning: {place} {warning.message}", file=sys.stderr)
             yield text
+
+
+def sample_text(chosen: TranslateInput, document: Path | None, text_format: str) -> str:
+    """Text from the beginning of what is translated, without tags, whose language is recognized.
+
+    Raises:
+        UserError: It cannot be read, or states another language.
+    """
+    if document:
+        from dragoman.documents.formats import open_document
+
+        try:
+            segments = open_document(read_document(document), str(document), (_ANY_LANGUAGE, _ANY_LANGUAGE)).segments
+        except UserError as error:
+            raise UserError(f"{error}\n  if it states its language, repeat that with --source-language") from None
+    elif text_format == "html":
+        from dragoman.documents.formats.html import HtmlText
+
+        segments = HtmlText(chosen.sample(), _ANY_LANGUAGE).segments
+    else:
+        return chosen.sample()
+    return "\n".join(segment.text for segment in segments[:_SAMPLE])
 
 
 def _refuse_other_order(bundle: Path, texts: Sequence[str]) -> None:

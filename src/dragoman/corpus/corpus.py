@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -91,7 +93,7 @@ def find_corpora(
 
 def read_corpus(
     reference: CorpusReference, *, source_language: str, target_language: str, data_directory: Path | None = None
-) -> Iterator[Pair]:
+) -> Generator[Pair]:
     """The pairs of a corpus, read lazily; sides may be blank (`Pair.complete`).
 
     Args:
@@ -109,8 +111,8 @@ def read_corpus(
             - a ``.zip`` file with two line-aligned files whose suffixes are the languages, or with a ``.tmx`` file.
 
             Text files may be gzip-compressed (``.gz``). Relative paths start at the current directory.
-        source_language: Its code.
-        target_language: Its code.
+        source_language: Its code, unless the reference states its languages.
+        target_language: Likewise.
         data_directory: Where files of the catalog are looked for (default: ``$DRAGOMAN_DATA``), then in the cache;
             what is in neither is downloaded.
 
@@ -147,6 +149,8 @@ def is_recognized(reference: CorpusReference) -> bool:
 
 
 def _find_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
+    if not isinstance(reference, str) and reference.languages:
+        languages = reference.languages
     if isinstance(reference, FilePair):
         for file in (reference.source, reference.target):
             refuse_other_formats(file)
@@ -245,7 +249,32 @@ def find_languages(references: Sequence[CorpusReference], default: Callable[[], 
     raise UserError(f"{names}: several languages ({shown}); choose two, such as --languages {example}")
 
 
+def pair_languages(reference: CorpusReference) -> Languages | None:
+    """The two languages that a corpus states; None if it states fewer or more. UserError if it cannot be read."""
+    languages = list(dict.fromkeys(_without_regions(list(dict.fromkeys(_stated_languages(reference))))))
+    return (languages[0], languages[1]) if len(languages) == 2 else None
+
+
+def has_pairs(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> bool:
+    """Whether a corpus has a pair in two languages; a memory is read as far as the first one."""
+    (source, target) = languages
+    try:
+        with (
+            warnings.catch_warnings(action="ignore", category=UserWarning),
+            closing(
+                read_corpus(reference, source_language=source, target_language=target, data_directory=data_directory)
+            ) as pairs,
+        ):
+            return any(pair.complete for pair in pairs)
+    except UndeclaredError:
+        raise
+    except UserError:
+        return False
+
+
 def _stated_languages(reference: CorpusReference) -> Sequence[str]:
+    if not isinstance(reference, str) and reference.languages:
+        return reference.languages
     if isinstance(reference, FilePair):
         return languages_of_names(reference.source, reference.target) or ()
     corpus_format = find_format(reference)

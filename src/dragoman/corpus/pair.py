@@ -20,6 +20,14 @@ class Pair(NamedTuple):
     """How often it is seen in an epoch of training."""
     tagged: bool = False
     """Whether its source is marked as text of a machine."""
+    direction: Languages | None = None
+    """Its languages, in models with several directions."""
+
+    @property
+    def reversed(self) -> Pair:
+        """The same pair in the opposite direction."""
+        direction = self.direction and (self.direction[1], self.direction[0])
+        return self._replace(source=self.target, target=self.source, direction=direction)
 
     @property
     def complete(self) -> bool:

@@ -98,6 +98,7 @@ def _describe_remedy(reference: CorpusReference, languages: Languages, settings:
     files = [reference.source, reference.target] if isinstance(reference, FilePair) else [reference.file]
     output = "converted.{lang}" if in_pair or "{lang}" in files[0] else "converted.tsv"
     options = as_options(_settings_of(declared))
+    languages = declared.languages or languages
     command = shlex.join(["dragoman", "convert", *files, output, "--languages", "-".join(languages), *options])
     table = to_toml(declared.model_dump(exclude_none=True))
     return f"in a recipe, write {table}; or convert it: {command}"
@@ -120,7 +121,7 @@ def as_options(settings: dict[str, Any]) -> list[str]:
 def _settings_of(reference: CorpusReference) -> dict[str, Any]:
     if isinstance(reference, str):
         return {}
-    return reference.model_dump(exclude_none=True, exclude={"file", "source", "target"})
+    return reference.model_dump(exclude_none=True, exclude={"file", "source", "target", "languages"})
 
 
 def _to_option(key: str, value: Any) -> list[str]:

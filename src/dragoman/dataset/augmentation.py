@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from random import Random
@@ -23,8 +24,10 @@ from dragoman.lexicon.lemma_pairs import Entry
 from dragoman.settings import Augmentation, Recipe
 from dragoman.text.id_store import IdStore
 from dragoman.text.lemmas import Lemmatize, lemmatizer
+from dragoman.text.multilingual import in_direction
 from dragoman.text.sentence_changes import SentenceChanges
 from dragoman.text.term_marks import MarkedTerm, mark_terms
+from dragoman.text.tokenizer import Tokenizer
 
 MAX_WORDS = 3
 """The most words that a term has, and its translation."""
@@ -137,6 +140,8 @@ def _translation(term: range, links: Links, words: Sequence[_Word], text: str) -
 
 
 Integers = NDArray[np.integer[Any]]
+Words = tuple[Sequence[tuple[str, str]], Sequence[Entry]]
+"""A dictionary and a lexicon."""
 IdPair = tuple[Any, Any]
 """The ids of a source and of its target, in arrays or lists."""
 
@@ -153,6 +158,33 @@ The translation remains right if the other pair contains no term.
 STREAM = 1  # distinguishes these random numbers from those of the order of an epoch
 
 
+@dataclass(frozen=True)
+class _Direction:
+    """What changes the pairs of a direction."""
+
+    terms: TermAligner
+    source: SentenceChanges
+    target: SentenceChanges
+    tokenizers: tuple[Tokenizer, Tokenizer]
+    words: list[IdPair]
+    """The entries of its dictionary."""
+
+    @classmethod
+    def of(cls, languages: Languages, data: Dataset, limit: int, words: Words) -> _Direction:
+        """Those of languages, given their dictionary and lexicon."""
+        direction, (dictionary, lexicon) = languages if data.directions else None, words
+        source, target = in_direction(data.source, direction, "source"), in_direction(data.target, direction, "target")
+        sources = source.encode([each for each, _ in dictionary])
+        targets = target.encode([each for _, each in dictionary])
+        return cls(
+            TermAligner(lexicon, languages),
+            SentenceChanges(source, languages[0]),
+            SentenceChanges(target, languages[1]),
+            (source, target),
+            [pair for pair in zip(sources, targets, strict=True) if max(map(len, pair)) <= limit],
+        )
+
+
 class PairAugmenter:
     """Changes pairs, each in at most one way, which depends only on the seed, the epoch and the index of the pair.
 
@@ -165,16 +197,20 @@ class PairAugmenter:
     """
 
     def __init__(self, recipe: Recipe, data: Dataset) -> None:
-        self._tokenizers = data.source, data.target
-        self._terms = TermAligner(data.lexicon, (recipe.data.source_language, recipe.data.target_language))
         self._pairs, self._seed, self._limit = data.train, recipe.training.seed, recipe.data.max_tokens
         self._tag = data.source.vocabulary.bos
-        self._source = SentenceChanges(data.source, recipe.data.source_language)
-        self._target = SentenceChanges(data.target, recipe.data.target_language)
-        sources = data.source.encode([each for each, _ in data.dictionary])
-        targets = data.target.encode([each for _, each in data.dictionary])
-        words = [pair for pair in zip(sources, targets, strict=True) if max(map(len, pair)) <= self._limit]
-        self._words = PairStore(IdStore.of(source for source, _ in words), IdStore.of(target for _, target in words))
+        self._unk = data.source.vocabulary.unk, data.target.vocabulary.unk
+        words = data.words if data.directions else [(data.dictionary, data.lexicon)]
+        languages = data.directions or [recipe.data.languages]
+        self._directions = [
+            _Direction.of(each, data, self._limit, of_direction)
+            for each, of_direction in zip(languages, words, strict=True)
+        ]
+        self._places = [data.train.of_direction(number) for number in range(len(languages))] if data.directions else []
+        entries = [pair for direction in self._directions for pair in direction.words]
+        self._words = PairStore(
+            IdStore.of(source for source, _ in entries), IdStore.of(target for _, target in entries)
+        )
         shares = recipe.training.augmentation.model_dump()
         shares["single_words"] *= len(self._words) > 0
         self._matches: FuzzyMatches | None = None
@@ -241,60 +277,67 @@ class PairAugmenter:
     def _change(self, kind: str, index: int, epoch: int) -> IdPair:
         """A pair, changed in one way if it does not become too long; the mark of its source is kept."""
         pair, seed = self._pair(index), f"{self._seed} {epoch} {index}"
+        number = 0 if self._pairs.directions is None else int(self._pairs.directions[index])
         if pair[0][0] != self._tag:
-            return self._change_text(kind, pair, seed)
-        source, target = self._change_text(kind, (pair[0][1:], pair[1]), seed)
+            return self._change_text(kind, pair, seed, number)
+        source, target = self._change_text(kind, (pair[0][1:], pair[1]), seed, number)
         return ([self._tag, *source], target) if len(source) < self._limit else pair
 
-    def _change_text(self, kind: str, pair: IdPair, seed: str) -> IdPair:
-        """The same for a pair without a mark."""
-        longest = self._limit, self._limit
+    def _change_text(self, kind: str, pair: IdPair, seed: str, number: int) -> IdPair:
+        """The same for a pair without a mark, in the direction with this number."""
+        longest, direction = (self._limit, self._limit), self._directions[number]
         if kind == "typos":
-            changed: IdPair = self._source.typos(pair[0], seed), pair[1]
+            changed: IdPair = direction.source.typos(pair[0], seed), pair[1]
             longest = int(self._longest_with_typos(len(pair[0]))), self._limit
         elif kind == "no_end_punctuation":
-            changed = self._source.without_end(pair[0]), self._target.without_end(pair[1])
+            changed = direction.source.without_end(pair[0]), direction.target.without_end(pair[1])
             longest = len(pair[0]), len(pair[1])
             if any(np.array_equal(one, other) for one, other in zip(changed, pair, strict=True)):
                 return pair
         elif kind == "upper_case":
-            changed = self._source.upper_case(pair[0]), self._target.upper_case(pair[1])
+            changed = direction.source.upper_case(pair[0]), direction.target.upper_case(pair[1])
         elif kind == "terms":
-            changed = self._mark_terms(pair, seed), pair[1]
+            changed = self._mark_terms(pair, seed, number), pair[1]
         else:
             assert kind == "title_case"
-            changed = self._source.title_case(pair[0]), self._target.title_case(pair[1])
+            changed = direction.source.title_case(pair[0]), direction.target.title_case(pair[1])
         fits = all(0 < len(side) <= limit for side, limit in zip(changed, longest, strict=True))
         return changed if fits else pair
 
-    def _mark_terms(self, pair: IdPair, seed: str) -> list[int]:
+    def _mark_terms(self, pair: IdPair, seed: str, number: int) -> list[int]:
         """The source of a pair with some terms marked; unchanged if it has none, or contains unk."""
         if self._has_unknown(pair):
             return list(map(int, pair[0]))
-        generator, texts = Random(seed), self._texts(pair)
+        generator, direction = Random(seed), self._directions[number]
+        texts = _texts(direction, pair)
         terms = [
-            term._replace(lemma=self._other_lemma(generator) or term.lemma)
+            term._replace(lemma=self._other_lemma(generator, number) or term.lemma)
             if generator.random() < WRONG_TERMS
             else term
-            for term in self._terms.choose(*texts, generator)
+            for term in direction.terms.choose(*texts, generator)
         ]
-        return self._tokenizers[0].encode_masked([mark_terms(texts[0], terms)])[0]
+        return direction.tokenizers[0].encode_masked([mark_terms(texts[0], terms)])[0]
 
-    def _other_lemma(self, generator: Random) -> str | None:
-        """The translation of a term of a random pair; None if that has no term."""
-        source, target = self._pair(generator.randrange(len(self._pairs)))
-        pair = source[1:] if source[0] == self._tag else source, target
+    def _other_lemma(self, generator: Random, number: int) -> str | None:
+        """The translation of a term of a random pair of a direction; None if that has no term."""
+        if self._places:
+            index = int(self._places[number][generator.randrange(len(self._places[number]))])
+        else:
+            index = generator.randrange(len(self._pairs))
+        source, target = self._pair(index)
+        pair, direction = (source[1:] if source[0] == self._tag else source, target), self._directions[number]
         if self._has_unknown(pair):
             return None
-        found = self._terms.choose(*self._texts(pair), generator)
+        found = direction.terms.choose(*_texts(direction, pair), generator)
         return generator.choice(found).lemma if found else None
 
     def _has_unknown(self, pair: IdPair) -> bool:
-        return any(tokenizer.vocabulary.unk in ids for tokenizer, ids in zip(self._tokenizers, pair, strict=True))
+        return any(unk in ids for unk, ids in zip(self._unk, pair, strict=True))
 
-    def _texts(self, pair: IdPair) -> tuple[str, str]:
-        """Both sides as text, with reserved characters in place of spans."""
-        source, target = (
-            tokenizer.decode_masked(ids.tolist()) for tokenizer, ids in zip(self._tokenizers, pair, strict=True)
-        )
-        return source, target
+
+def _texts(direction: _Direction, pair: IdPair) -> tuple[str, str]:
+    """Both sides of a pair as text, with reserved characters in place of spans."""
+    source, target = (
+        tokenizer.decode_masked(ids.tolist()) for tokenizer, ids in zip(direction.tokenizers, pair, strict=True)
+    )
+    return source, target

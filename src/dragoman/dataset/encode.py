@@ -10,10 +10,11 @@ from itertools import compress
 import numpy as np
 import regex
 
-from dragoman.corpus.pair import Pair
+from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.token_store import PairStore
 from dragoman.text.id_store import IdStore
 from dragoman.text.masking import ALL_RESERVED, Masking, checksum, replace_reserved
+from dragoman.text.multilingual import in_direction
 from dragoman.text.tokenizer import Tokenizer
 
 COPY_EXAMPLES = 5
@@ -82,24 +83,47 @@ def _is_chosen(source: str, target: str) -> bool:
 
 @dataclass(frozen=True)
 class PairEncoder:
-    """Encodes pairs, and drops those with no token or more than `max_tokens` on either side."""
+    """Encodes pairs, and drops those with no token or more than `max_tokens` on either side.
+
+    Attributes:
+        source: Tokenizer of the sources.
+        target: Tokenizer of the targets.
+        max_tokens: See above.
+        directions: Those of a model with several; pairs name theirs.
+    """
 
     source: Tokenizer
     target: Tokenizer
     max_tokens: int
+    directions: Sequence[Languages] = ()
 
     def encode(self, pairs: Sequence[Pair]) -> PairStore:
         """Ids of the pairs that are kept, in order; their spans are masked if the tokenizers have reserved tokens.
 
         The mark of a source is the token bos, with which no other source starts.
         """
-        sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-        if masking := self.source.masking:
-            sources, targets = mask_pairs(masking, sources, targets)
-        encoded = list(zip(self.source.encode_masked(sources), self.target.encode_masked(targets), strict=True))
+        encoded: list[tuple[list[int], list[int]]] = [([], [])] * len(pairs)
+        for direction in dict.fromkeys(pair.direction for pair in pairs):
+            places = [place for place, pair in enumerate(pairs) if pair.direction == direction]
+            of_direction = self._encode([pairs[place] for place in places], direction)
+            for place, ids in zip(places, of_direction, strict=True):
+                encoded[place] = ids
         for source_ids in filter(None, compress((ids for ids, _ in encoded), (pair.tagged for pair in pairs))):
             source_ids.insert(0, self.source.vocabulary.bos)
         kept = [index for index, pair in enumerate(encoded) if all(0 < len(side) <= self.max_tokens for side in pair)]
         source, target = (IdStore.of(encoded[index][side] for index in kept) for side in (0, 1))
         weights = np.array([pair.weight for pair in pairs], np.float32)
-        return PairStore(source, target, weights=None if (weights == 1.0).all() else weights[kept])
+        directions = None
+        if self.directions:
+            numbers = {direction: number for number, direction in enumerate(self.directions)}
+            directions = np.array([numbers[each] for index in kept if (each := pairs[index].direction)], np.uint16)
+        weighted = None if (weights == 1.0).all() else weights[kept]
+        return PairStore(source, target, weights=weighted, directions=directions)
+
+    def _encode(self, pairs: Sequence[Pair], direction: Languages | None) -> list[tuple[list[int], list[int]]]:
+        """The ids of both sides of pairs in one direction."""
+        source, target = in_direction(self.source, direction, "source"), in_direction(self.target, direction, "target")
+        sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        if masking := source.masking:
+            sources, targets = mask_pairs(masking, sources, targets)
+        return list(zip(source.encode_masked(sources), target.encode_masked(targets), strict=True))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,10 @@ EVALUATION_PAIRS = 1_000_000
 """More pairs than this to validate or test on are refused: they are kept in memory, and take hours to translate."""
 
 
+CorpusDirections = tuple[Languages, list[Languages]]
+"""The languages of the pairs of a corpus, and the directions of a model that it is used for."""
+
+
 class CorpusChangedError(UserError):
     """A file of a corpus was changed while it was read."""
 
@@ -25,13 +30,27 @@ class CorpusChangedError(UserError):
 class CorpusPairs:
     """The pairs of corpora with text on both sides; each iteration reads the files again.
 
+    In a model with several directions, each pair is followed by the same pair in the opposite direction if both are
+    trained. Text of machines is only translated from.
+
+    Args:
+        corpora: The corpora.
+        weighted: Their weights and marks; without them, all are 1.
+        directions: For each corpus, its languages and the directions that are trained; none for a model with one.
+
     Attributes:
         fingerprint: What identifies the content, as plain data: paths, sizes and modification times of the files.
     """
 
-    def __init__(self, corpora: Sequence[Corpus], weighted: Sequence[WeightedCorpus] = ()) -> None:
+    def __init__(
+        self,
+        corpora: Sequence[Corpus],
+        weighted: Sequence[WeightedCorpus] = (),
+        directions: Sequence[CorpusDirections] = (),
+    ) -> None:
         self._corpora = corpora
         self._marks = [(each.weight, each.tagged) for each in weighted] or [(1.0, False)] * len(corpora)
+        self._directions: Sequence[CorpusDirections | None] = directions or [None] * len(corpora)
         self.fingerprint = self._identify()
 
     def __iter__(self) -> Iterator[Pair]:
@@ -63,10 +82,11 @@ class CorpusPairs:
                 )
 
     def _read(self) -> Iterator[Pair]:
-        for corpus, (weight, tagged) in zip(self._corpora, self._marks, strict=True):
+        for corpus, (weight, tagged), directions in zip(self._corpora, self._marks, self._directions, strict=True):
             complete = (pair for pair in corpus.read() if pair.complete)
             plain = weight == 1 and not tagged
-            yield from complete if plain else (pair._replace(weight=weight, tagged=tagged) for pair in complete)
+            marked = complete if plain else (pair._replace(weight=weight, tagged=tagged) for pair in complete)
+            yield from chain.from_iterable(map(partial(_turn, directions), marked)) if directions else marked
 
     def _identify(self) -> list[Any]:
         """Names and files of the corpora, weights other than 1, and whether they are tagged.
@@ -74,10 +94,12 @@ class CorpusPairs:
         The text of a built-in corpus depends on the version of dragoman.
         """
         found: list[Any] = []
-        for corpus, (weight, tagged) in zip(self._corpora, self._marks, strict=True):
+        for corpus, (weight, tagged), directions in zip(self._corpora, self._marks, self._directions, strict=True):
             status = [(file.resolve(), file.stat()) for file in corpus.files]
             files = [[str(path), about.st_size, about.st_mtime_ns] for path, about in status]
             found.append([corpus.name, files or __version__, *[weight] * (weight != 1), *["tagged"] * tagged])
+            if directions:
+                found[-1].append(directions)
         return found
 
 
@@ -88,7 +110,7 @@ def find_training_corpora(data: Data, data_directory: Path | None) -> CorpusPair
         UserError: A corpus is missing, or validation or test text is machine-translated.
     """
     data = mark_machine_made(data, data_directory)
-    return CorpusPairs(_find([each.corpus for each in data.weighted], data, data_directory), data.weighted)
+    return _open([each.corpus for each in data.weighted], data, data_directory, data.weighted)
 
 
 def mark_machine_made(data: Data, data_directory: Path | None) -> Data:
@@ -120,16 +142,36 @@ def read_pairs(references: Sequence[CorpusReference], data: Data, data_directory
     Raises:
         UserError: A corpus is missing or broken, or there are more than `EVALUATION_PAIRS`.
     """
-    pairs = CorpusPairs(_find(references, data, data_directory)).load(EVALUATION_PAIRS)
+    pairs = _open(references, data, data_directory).load(EVALUATION_PAIRS)
     if pairs is None:
         names = ", ".join(map(describe_reference, references))
         raise UserError(f"{names}: more than {EVALUATION_PAIRS:,} pairs, which are too many to validate or test on")
     return pairs
 
 
+def _open(
+    references: Sequence[CorpusReference],
+    data: Data,
+    data_directory: Path | None,
+    weighted: Sequence[WeightedCorpus] = (),
+) -> CorpusPairs:
+    directions = [(data.languages_of(each), data.directions_of(each)) for each in references if data.directions]
+    return CorpusPairs(_find(references, data, data_directory), weighted, directions)
+
+
 def _find(references: Sequence[CorpusReference], data: Data, data_directory: Path | None) -> list[Corpus]:
     languages = {"source_language": data.source_language, "target_language": data.target_language}
     return find_corpora(references, **languages, data_directory=data_directory)
+
+
+def _turn(directions: CorpusDirections, pair: Pair) -> Iterator[Pair]:
+    """A pair in each of its directions that is trained."""
+    languages, trained = directions
+    pair = pair._replace(direction=languages)
+    if languages in trained:
+        yield pair
+    if languages[::-1] in trained and not pair.tagged:
+        yield pair.reversed
 
 
 def check_first_pairs(references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None) -> None:

@@ -16,11 +16,13 @@ that determines its content, as plain data. These are the entries:
 
 from __future__ import annotations
 
+import math
 import shutil
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -29,12 +31,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.corpus.pair import Pair
+from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.encode import PairEncoder
 from dragoman.dataset.pairs import CorpusChangedError, find_training_corpora, read_pairs
 from dragoman.dataset.split import Split, split_pairs
 from dragoman.dataset.token_store import PairStore, join_shards, load_shard, open_pairs, save_shard
-from dragoman.dataset.tokenizer_training import Tokenizers, sample_evenly, train_on_split
+from dragoman.dataset.tokenizer_training import (
+    Tokenizers,
+    balance,
+    grow_on_split,
+    known_languages,
+    sample_evenly,
+    train_on_split,
+)
 from dragoman.errors import UserError, counted
 from dragoman.lexicon.dictionary import learn_dictionary
 from dragoman.lexicon.fuzzy_matches import find_matches
@@ -45,7 +54,10 @@ from dragoman.system.cpu import usable_cores
 from dragoman.system.files import read_json, temporary_directory, write_json
 from dragoman.system.progress import Log, Meter, Update, no_log, no_update
 from dragoman.system.resumable import BlockStore, BuildCache, digest, grouped, run_blocks
-from dragoman.text.registry import describe_vocabularies, load_tokenizers, save_tokenizers
+from dragoman.system.time_limit import evenly_spaced
+from dragoman.text.id_store import IdStore
+from dragoman.text.multilingual import in_direction, name_direction, without_language
+from dragoman.text.registry import describe_vocabularies, load_tokenizers, save_tokenizers, tokenizers_digest
 from dragoman.text.tokenizer import Tokenizer
 
 FORMAT = 2
@@ -128,6 +140,7 @@ class DatasetBuilder:
     cache: BuildCache
     in_memory: bool
     update: Update
+    given: Sequence[Pair] = ()  # validation and test pairs that no pair may share a text with
 
     def split(self) -> Split:
         """Split the pairs into those to train on and those held out.
@@ -138,9 +151,9 @@ class DatasetBuilder:
         data, seed = self.recipe.data, self.recipe.training.seed
 
         def build(directory: Path) -> dict[str, Any]:
-            return split_pairs(self.pairs, data, seed, self.update).save(directory)
+            return split_pairs(self.pairs, data, seed, self.update, self.given).save(directory)
 
-        return Split.load(self.cache.get("split", self.identity, build), self.pairs, data)
+        return Split.load(self.cache.get("split", self.identity, build), self.pairs, data, self.given)
 
     def tokenizers(self, split: Split) -> Tokenizers:
         """Train the tokenizers of source and target.
@@ -154,6 +167,20 @@ class DatasetBuilder:
             return {}
 
         identity = tokenizers_identity(self.identity, self.recipe)
+        return load_tokenizers(self.cache.get("tokenizers", identity, build).path)
+
+    def grown(self, split: Split, tokenizers: Tokenizers) -> Tokenizers:
+        """The tokenizers of a bundle, to which the languages are added that they lack.
+
+        Raises:
+            UserError: The vocabulary cannot grow.
+        """
+
+        def build(directory: Path) -> dict[str, Any]:
+            save_tokenizers(directory, *grow_on_split(self.recipe, split, tokenizers, self.update))
+            return {}
+
+        identity = tokenizers_identity(self.identity, self.recipe) | {"grown": tokenizers_digest(*tokenizers)}
         return load_tokenizers(self.cache.get("tokenizers", identity, build).path)
 
     def encode(self, split: Split, tokenizers: Tokenizers) -> PairStore:
@@ -180,38 +207,49 @@ class DatasetBuilder:
         pairs = open_pairs(entry.path)
         return pairs.in_memory() if self.in_memory else pairs
 
-    def dictionary(self, split: Split) -> list[tuple[str, str]]:
-        """Learn single words and their translations from a sample of the training pairs."""
+    def dictionary(self, split: Split, direction: Languages | None = None) -> list[tuple[str, str]]:
+        """Learn single words and their translations from a sample of the training pairs, those in a direction."""
 
         def build(directory: Path) -> dict[str, Any]:
-            write_json(directory / DICTIONARY, {"words": learn_dictionary(self._sample(split))})
+            write_json(directory / DICTIONARY, {"words": learn_dictionary(self._sample(split, direction))})
             return {}
 
-        entry = self.cache.get("dictionary", {"split": self.identity, "pairs": DICTIONARY_PAIRS}, build)
+        identity = {"split": self.identity, "pairs": DICTIONARY_PAIRS} | _of_direction(direction)
+        entry = self.cache.get("dictionary", identity, build)
         return [(source, target) for source, target in read_json(entry.path / DICTIONARY)["words"]]
 
-    def lexicon(self, split: Split) -> list[Entry]:
-        """Learn lemmas and their translations from a sample of the training pairs."""
-        data = self.recipe.data
+    def lexicon(self, split: Split, direction: Languages | None = None) -> list[Entry]:
+        """Learn lemmas and their translations from a sample of the training pairs, those in a direction."""
+        languages = direction or self.recipe.data.languages
 
         def build(directory: Path) -> dict[str, Any]:
-            languages = data.source_language, data.target_language
-            write_json(directory / LEXICON, {"lemmas": learn_lexicon(self._sample(split), languages)})
+            write_json(directory / LEXICON, {"lemmas": learn_lexicon(self._sample(split, direction), languages)})
             return {}
 
-        entry = self.cache.get("lexicon", lexicon_identity(self.identity, DICTIONARY_PAIRS), build)
+        identity = lexicon_identity(self.identity, DICTIONARY_PAIRS) | _of_direction(direction)
+        entry = self.cache.get("lexicon", identity, build)
         return [(source, target, score) for source, target, score in read_json(entry.path / LEXICON)["lemmas"]]
 
-    def _sample(self, split: Split) -> Iterator[Pair]:
+    def _sample(self, split: Split, direction: Languages | None) -> Iterator[Pair]:
         size = min(split.at_most, DICTIONARY_PAIRS)
         meter = Meter(self.update, "reading text for the dictionary", size)
-        return meter.track(sample_evenly(split.training, split.at_most, size))
+        if direction is None:
+            return meter.track(sample_evenly(split.training, split.at_most, size))
+        number = sum(pair.direction == direction for pair in split.training)
+        pairs = (pair for pair in split.training if pair.direction == direction)
+        return meter.track(sample_evenly(pairs, number, min(number, DICTIONARY_PAIRS)))
 
     def matches(self, pairs: PairStore, tokenizers: Tokenizers) -> NDArray[np.int64]:
         """Find a similar training pair for each."""
 
         def build(directory: Path) -> dict[str, Any]:
-            np.save(directory / MATCHES, find_matches(pairs, tokenizers[0], self.update))
+            found = np.full(len(pairs), -1, np.int64)
+            for number, direction in enumerate(self.recipe.data.directions or [None]):
+                tokenizer, places = in_direction(tokenizers[0], direction, "source"), pairs.of_direction(number)
+                if len(places):
+                    matches = find_matches(pairs if direction is None else pairs.take(places), tokenizer, self.update)
+                    found[places] = np.where(matches < 0, -1, places[matches])
+            np.save(directory / MATCHES, found)
             return {}
 
         identity = {"pairs": pairs_identity(self.identity, tokenizers, self.recipe.data, self.recipe.text)}
@@ -223,7 +261,7 @@ class DatasetBuilder:
         directory.mkdir(parents=True, exist_ok=True)
         save = partial(save_shard, vocabulary_size=max(len(each.vocabulary) for each in tokenizers))
         blocks = run_blocks(
-            PairEncoder(*tokenizers, self.recipe.data.max_tokens).encode,
+            PairEncoder(*tokenizers, self.recipe.data.max_tokens, self.recipe.data.directions).encode,
             grouped(split.training, SHARD_PAIRS),
             store=BlockStore(directory, None, save, load_shard, ".npz", self.cache.log),
             processes=1 if self.in_memory else self.recipe.training.threads or usable_cores(),
@@ -241,13 +279,21 @@ class DatasetBuilder:
             raise
 
 
+def _of_direction(direction: Languages | None) -> dict[str, Any]:
+    """What the identity of something that is learned for one of several directions has in addition."""
+    return {"direction": direction} if direction else {}
+
+
 IN_MEMORY_PAIRS = 100_000
 """Training corpora with more pairs are streamed from disk."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """All that training reads: pairs to train on, as ids, and pairs to validate on, as text."""
+    """All that training reads: pairs to train on, as ids, and pairs to validate on, as text.
+
+    The tokenizers of a model with several directions are those of the first one; see `in_direction`.
+    """
 
     source: Tokenizer
     target: Tokenizer
@@ -257,6 +303,49 @@ class Dataset:
     dictionary: Sequence[tuple[str, str]] = ()  # words and their translations, for training.augmentation
     lexicon: Sequence[Entry] = ()  # lemmas and their translations, likewise
     matches: NDArray[np.int64] | None = None  # index of a similar training pair for each, or -1, for the same
+    directions: Sequence[Languages] = ()  # of a model with several
+    words: Sequence[tuple[Sequence[tuple[str, str]], Sequence[Entry]]] = ()  # dictionary and lexicon of each of them
+
+    def in_direction(self, languages: Languages) -> Dataset:
+        """The part of the dataset in one of several directions, with at most `DIRECTION_PAIRS` training pairs."""
+        number = list(self.directions).index(languages)
+        places = self.train.of_direction(number)
+        places = places[np.linspace(0, len(places) - 1, min(len(places), DIRECTION_PAIRS)).astype(np.int64)]
+        dictionary, lexicon = self.words[number]
+        return Dataset(
+            in_direction(self.source, languages, "source"),
+            in_direction(self.target, languages, "target"),
+            self.train.take(places),
+            [pair for pair in self.validation if pair.direction == languages],
+            0,
+            dictionary,
+            lexicon,
+        )
+
+
+DIRECTION_PAIRS = 200_000
+SAMPLED_PAIRS = 10_000
+
+
+def sample_text(data: Dataset) -> list[Pair]:
+    """The text of at most `SAMPLED_PAIRS` training pairs, evenly spaced."""
+    pairs = range(0, len(data.train), max(1, math.ceil(len(data.train) / SAMPLED_PAIRS)))
+
+    def texts(ids: IdStore, tokenizer: Tokenizer) -> list[str]:
+        unk = tokenizer.vocabulary.unk
+        return [tokenizer.decode([each for each in ids[index].tolist() if each != unk]) for index in pairs]
+
+    return list(map(Pair, texts(data.train.source, data.source), texts(data.train.target, data.target)))
+
+
+def sample_languages(data: Dataset) -> dict[str, list[str]]:
+    """A sample of the training text of each language, by its code, of a model with several directions."""
+    texts: dict[str, list[str]] = defaultdict(list)
+    for direction in data.directions:
+        for pair in sample_text(data.in_direction(direction)):
+            for language, text in zip(direction, (pair.source, pair.target), strict=True):
+                texts[language].append(text)
+    return {language: evenly_spaced(found, SAMPLED_PAIRS) for language, found in texts.items()}
 
 
 def prepare(
@@ -281,19 +370,32 @@ def prepare(
     validation = read_pairs(recipe.data.validation, recipe.data, data_directory)
     if recipe.data.validation and not validation:
         raise UserError("data.validation: no pair has text on both sides")
-    with _open_builder(recipe, data_directory, log, update) as builder:
+    given = given_pairs(recipe.data, data_directory)
+    with _open_builder(recipe, data_directory, log, update, given) as builder:
         split = builder.split()
         held_out = f", {len(split.held_out):,} of which are held out for validation" if split.held_out else ""
         log(f"{counted(split.read, 'training pair')}{held_out}")
+        if tokenizers and not set(recipe.data.all_languages if recipe.data.directions else ()) <= set(
+            known_languages(tokenizers[0])
+        ):
+            tokenizers = builder.grown(split, tokenizers)
         source, target = tokenizers or builder.tokenizers(split)
         log(describe_vocabularies(source, target, recipe.text.joint))
         train = builder.encode(split, (source, target))
-        dictionary = builder.dictionary(split) if recipe.training.augmentation.single_words else []
-        if recipe.training.augmentation.single_words:
-            log(f"learned a dictionary of {counted(len(dictionary), 'word')} for training.augmentation.single_words")
-        lexicon = builder.lexicon(split) if recipe.training.augmentation.terms else []
-        if recipe.training.augmentation.terms:
-            log(f"learned {counted(len(lexicon), 'pair')} of lemmas for training.augmentation.terms")
+        augmentation, directions = recipe.training.augmentation, recipe.data.directions or [None]
+        words = [
+            (
+                builder.dictionary(split, each) if augmentation.single_words else [],
+                builder.lexicon(split, each) if augmentation.terms else [],
+            )
+            for each in directions
+        ]
+        if augmentation.single_words:
+            number = sum(len(dictionary) for dictionary, _ in words)
+            log(f"learned a dictionary of {counted(number, 'word')} for training.augmentation.single_words")
+        if augmentation.terms:
+            number = sum(len(lexicon) for _, lexicon in words)
+            log(f"learned {counted(number, 'pair')} of lemmas for training.augmentation.terms")
         matches = builder.matches(train, (source, target)) if recipe.training.augmentation.fuzzy_matches else None
         if matches is not None:
             log(f"{np.count_nonzero(matches >= 0):,} training pairs with a similar one")
@@ -303,7 +405,54 @@ def prepare(
             f"{counted(dropped, 'pair')} left out: longer than data.max_tokens = {recipe.data.max_tokens} or than "
             "data.max_characters, without a token, or with the text of a held-out pair"
         )
-    return Dataset(source, target, train, validation or split.held_out, dropped, dictionary, lexicon, matches)
+    held_out = validation or split.held_out
+    if recipe.data.directions:
+        train = balanced(train, recipe.data)
+        log_shares(train, recipe.data, log)
+        dataset = Dataset(
+            source, target, train, held_out, dropped, matches=matches, directions=recipe.data.directions, words=words
+        )
+        split_words = tokens_per_word(source, sample_languages(dataset))
+        log(f"tokens per word: {', '.join(f'{code} {number:.2f}' for code, number in split_words.items())}")
+        return dataset
+    (dictionary, lexicon) = words[0]
+    return Dataset(source, target, train, held_out, dropped, dictionary, lexicon, matches)
+
+
+def balanced(pairs: PairStore, data: Data) -> PairStore:
+    """The pairs with weights by which the pairs of languages have the shares of `data.temperature`; epochs as long."""
+    assert pairs.directions is not None
+    weights = np.ones(len(pairs), np.float32) if pairs.weights is None else pairs.weights
+    text = np.bincount(pairs.directions, weights, len(data.directions))  # (directions,)
+    counts: Counter[frozenset[str]] = Counter()
+    for direction, count in zip(data.directions, text, strict=True):
+        counts[frozenset(direction)] += int(count)
+    wanted = balance(counts, data.temperature, counts.total())
+    factors = [wanted[key] / max(1, counts[key]) for key in map(frozenset, data.directions)]
+    if all(abs(factor - 1) < 1e-6 for factor in factors):
+        return pairs
+    return replace(pairs, weights=weights * np.array(factors, np.float32)[pairs.directions])
+
+
+def tokens_per_word(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """The mean number of tokens of a word of each language: near 1 if most words are whole, 4 for single characters."""
+    splits, found = without_language(tokenizer), {}
+    for language, sample in texts.items():
+        words = sum(len(text.split()) for text in sample)
+        found[language] = sum(map(len, splits.encode(list(sample)))) / max(1, words)
+    return found
+
+
+def log_shares(pairs: PairStore, data: Data, log: Log) -> None:
+    """Log how many pairs each direction has, and its share of an epoch."""
+    assert pairs.directions is not None
+    number = np.bincount(pairs.directions, minlength=len(data.directions))
+    seen = np.bincount(pairs.directions, pairs.weights, len(data.directions))
+    for direction, count, weight in zip(data.directions, number.tolist(), seen.tolist(), strict=True):
+        log(
+            f"{name_direction(direction)}: {counted(count, 'pair')}, {weight / max(1.0, seen.sum()):.1%} of an epoch, "
+            f"which has each pair {weight / max(1, count):.2f} times"
+        )
 
 
 def train_recipe_tokenizers(recipe: Recipe, data_directory: Path | None) -> Tokenizers:
@@ -312,25 +461,38 @@ def train_recipe_tokenizers(recipe: Recipe, data_directory: Path | None) -> Toke
     Raises:
         UserError: As for `prepare`.
     """
-    with _open_builder(recipe, data_directory, no_log, no_update) as builder:
+    with _open_builder(recipe, data_directory, no_log, no_update, given_pairs(recipe.data, data_directory)) as builder:
         return builder.tokenizers(builder.split())
 
 
+def given_pairs(data: Data, data_directory: Path | None) -> list[Pair]:
+    """The validation and test pairs of a model with several directions, whose texts no training pair may have.
+
+    A text of one pair of languages is often that of another, too. In a model with one direction, `data.clean` leaves
+    out such pairs.
+    """
+    return read_pairs([*data.validation, *data.test], data, data_directory) if data.directions else []
+
+
 @contextmanager
-def _open_builder(recipe: Recipe, data_directory: Path | None, log: Log, update: Update) -> Iterator[DatasetBuilder]:
+def _open_builder(
+    recipe: Recipe, data_directory: Path | None, log: Log, update: Update, given: Sequence[Pair] = ()
+) -> Iterator[DatasetBuilder]:
     corpora = find_training_corpora(recipe.data, data_directory)
     identity = split_identity(recipe, corpora.fingerprint)
+    if given:
+        identity["given"] = digest(given)
     cache = BuildCache(cache_directory() / "prepared", log)
     pairs = None if cache.path("split", identity).is_dir() else corpora.load(IN_MEMORY_PAIRS)
     if pairs is not None:
         with temporary_directory() as directory:
-            yield DatasetBuilder(recipe, pairs, identity, BuildCache(directory, log), True, no_update)
+            yield DatasetBuilder(recipe, pairs, identity, BuildCache(directory, log), True, no_update, given)
         return
     corpora.check_files()
     log(f"large corpus: prepared text is cached in {cache.root}")
     with cache.lock(identity):
         try:
-            yield DatasetBuilder(recipe, corpora, identity, cache, False, update)
+            yield DatasetBuilder(recipe, corpora, identity, cache, False, update, given)
         except KeyboardInterrupt:
             log("interrupted while preparing text; run the same command again to continue where it stopped")
             raise

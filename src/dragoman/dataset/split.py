@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.corpus.pair import Pair
+from dragoman.corpus.pair import Languages, Pair
 from dragoman.errors import UserError, counted
 from dragoman.settings import Data
 from dragoman.system.files import read_json, write_json
@@ -23,6 +24,8 @@ from dragoman.text.normalization import collapse_spaces, simplify
 class HeldOutText:
     """The pairs to validate and test on; no pair to learn from may have the same text on a side.
 
+    In a model with several directions, a text counts in its language, in whichever direction and corpus it occurs.
+
     Attributes:
         pairs: The pairs.
         ignore_punctuation: Whether text that differs only in case and punctuation is the same. Differences in spaces
@@ -34,17 +37,27 @@ class HeldOutText:
 
     def __contains__(self, pair: Pair) -> bool:
         """Whether a pair has a side in common with a held-out pair."""
-        sources, targets = self._sides
-        return self._key(pair.source) in sources or self._key(pair.target) in targets
+        texts = zip(_languages(pair), (pair.source, pair.target), strict=True)
+        return any(self._key(text) in self._texts[language] for language, text in texts)
 
     def _key(self, text: str) -> str:
         return simplify(text) if self.ignore_punctuation else collapse_spaces(text)
 
     @cached_property
-    def _sides(self) -> tuple[set[str], set[str]]:
-        sources = {self._key(pair.source) for pair in self.pairs}
-        targets = {self._key(pair.target) for pair in self.pairs}
-        return sources - {""}, targets - {""}
+    def _texts(self) -> dict[str, set[str]]:
+        """The texts of each side, or of each language of a model with several directions."""
+        texts: dict[str, set[str]] = defaultdict(set)
+        for pair in self.pairs:
+            for language, text in zip(_languages(pair), (pair.source, pair.target), strict=True):
+                texts[language].add(self._key(text))
+        for keys in texts.values():
+            keys.discard("")
+        return texts
+
+
+def _languages(pair: Pair) -> Languages:
+    """What distinguishes the texts of both sides."""
+    return pair.direction or ("source", "target")
 
 
 HELD_OUT, MAX_HELD_OUT_BYTES = "held-out.json", 10**10
@@ -79,53 +92,75 @@ class Split:
 
     def save(self, directory: Path) -> dict[str, Any]:
         """Write the held-out pairs to a directory of the build cache, and return the numbers to keep with them."""
-        write_json(directory / HELD_OUT, {"pairs": [[pair.source, pair.target] for pair in self.held_out]})
+        pairs = [[each.source, each.target, *([each.direction] if each.direction else [])] for each in self.held_out]
+        write_json(directory / HELD_OUT, {"pairs": pairs})
         return {"read": self.read, "short": self.short}
 
     @classmethod
-    def load(cls, entry: Entry, pairs: Iterable[Pair], data: Data) -> Split:
-        """Apply the split that `save` wrote to the same pairs."""
-        held_out = [Pair(*texts) for texts in read_json(entry.path / HELD_OUT, limit=MAX_HELD_OUT_BYTES)["pairs"]]
-        training = TrainingPairs(pairs, data, held_out)
+    def load(cls, entry: Entry, pairs: Iterable[Pair], data: Data, given: Sequence[Pair] = ()) -> Split:
+        """Apply the split that `save` wrote to the same pairs; `given` are more pairs that must not be learned from."""
+        stored = read_json(entry.path / HELD_OUT, limit=MAX_HELD_OUT_BYTES)["pairs"]
+        held_out = [
+            Pair(source, target, direction=(each[0][0], each[0][1]) if each else None)
+            for source, target, *each in stored
+        ]
+        training = TrainingPairs(pairs, data, [*held_out, *given])
         return cls(entry.facts["read"], entry.facts["short"], held_out, training)
 
 
-def split_pairs(pairs: Iterable[Pair], data: Data, seed: int, update: Update) -> Split:
+def split_pairs(pairs: Iterable[Pair], data: Data, seed: int, update: Update, given: Sequence[Pair] = ()) -> Split:
     """Count pairs and, unless the recipe has validation corpora, choose those to hold out.
+
+    In a model with several directions, as many pairs of each two languages are held out, in all trained directions.
 
     Args:
         pairs: All pairs with text on both sides; read twice.
         data: Which pairs are short enough, and how many to hold out.
         seed: Decides which pairs are held out.
         update: Receives progress.
+        given: More pairs that must not be learned from.
 
     Raises:
         UserError: No pair is left to train on.
     """
-    read = short = candidates = 0
-    weight = data.least_held_out_weight
+    read = short = 0
+    weight, first = data.least_held_out_weight, first_directions(data)
+    candidates: Counter[Languages | None] = Counter()
     for pair in Meter(update, "reading").track(pairs):
         read += 1
         if is_short(pair, data.max_characters):
             short += 1
-            candidates += _is_candidate(pair, weight)
+            candidates[pair.direction] += _is_candidate(pair, weight, first)
     held_out: list[Pair] = []
     if not data.validation:
-        chosen = set(choose_held_out(candidates, data, seed))
-        found = Meter(update, "choosing validation pairs", short).track(TrainingPairs(pairs, data))
-        numbered = enumerate(pair for pair in found if _is_candidate(pair, weight))
-        held_out = [pair for index, pair in numbered if index in chosen]
-    training = TrainingPairs(pairs, data, held_out)
-    if short and not candidates and not data.validation:
+        kinds = max(1, sum(map(bool, candidates.values())))
+        chosen = {
+            direction: set(choose_held_out(number, data, seed, max(1, data.validation_pairs // kinds)))
+            for direction, number in candidates.items()
+        }
+        numbers: Counter[Languages | None] = Counter()
+        for pair in Meter(update, "choosing validation pairs", short).track(TrainingPairs(pairs, data)):
+            if _is_candidate(pair, weight, first):
+                if numbers[pair.direction] in chosen[pair.direction]:
+                    held_out += [pair, *([pair.reversed] if pair.reversed.direction in data.directions else [])]
+                numbers[pair.direction] += 1
+    training = TrainingPairs(pairs, data, [*held_out, *given])
+    if short and not candidates.total() and not data.validation:
         raise UserError("data.validation: name some text, because all that could be held out is tagged or too long")
     if next(iter(training), None) is None:
         raise UserError(f"data.train: {counted(read, 'pair')}, too few to train and validate on")
     return Split(read, short, held_out, training)
 
 
-def _is_candidate(pair: Pair, least_weight: float) -> bool:
+def first_directions(data: Data) -> set[Languages | None]:
+    """The directions, of two opposite ones only the first: so each pair of the text counts once."""
+    directions = data.directions
+    return {each for number, each in enumerate(directions) if each[::-1] not in directions[:number]} or {None}
+
+
+def _is_candidate(pair: Pair, least_weight: float, directions: Container[Languages | None]) -> bool:
     """Whether the pair may be held out: validation is about text of people that is not only mixed in."""
-    return not pair.tagged and pair.weight >= least_weight
+    return not pair.tagged and pair.weight >= least_weight and pair.direction in directions
 
 
 def is_short(pair: Pair, limit: int | None) -> bool:
@@ -133,15 +168,16 @@ def is_short(pair: Pair, limit: int | None) -> bool:
     return limit is None or (len(pair.source) < limit and len(pair.target) < limit)
 
 
-def choose_held_out(number: int, data: Data, seed: int) -> list[int]:
+def choose_held_out(number: int, data: Data, seed: int, most: int | None = None) -> list[int]:
     """Indices of the pairs to hold out, in ascending order.
 
     Args:
         number: The number of pairs; at most a tenth of them are held out.
         data: How many to hold out, and how many neighboring pairs together; the blocks are random.
         seed: Decides which blocks.
+        most: How many to hold out, if not `data.validation_pairs`.
     """
-    count, block = min(data.validation_pairs, max(1, number // 10)), data.validation_block
+    count, block = min(most or data.validation_pairs, max(1, number // 10)), data.validation_block
     starts = block * np.random.Generator(np.random.PCG64(seed)).permutation(-(-number // block))
     chosen = (starts[: 1 + -(-count // block), None] + np.arange(block)).flatten()
     return sorted(chosen[chosen < number][:count].tolist())

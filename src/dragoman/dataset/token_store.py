@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from dragoman.system.files import atomic_file
 from dragoman.text.id_store import IdStore
 
-SIDES, ARRAYS, WEIGHTS_FILE = ("source", "target"), ("ids", "offsets"), "weights.npy"
+SIDES, ARRAYS = ("source", "target"), ("ids", "offsets")
+OPTIONAL: dict[str, tuple[Any, float]] = {"weights": (np.float32, 1), "directions": (np.uint16, 0)}
+"""Arrays with a value for each pair that stores may have: their types, and the value of pairs without one."""
 
 RELEASE_BYTES = 2**28
 """The mapped pages of smaller stores are never released: reading them again would only cost time."""
@@ -27,21 +29,32 @@ RELEASE_BYTES = 2**28
 class PairStore:
     """Sentence pairs as ids, without bos and eos.
 
-    Shapes: `weights` (pairs,), how often each is seen in an epoch; None if all are seen once.
+    Shapes: `weights` (pairs,), how often each is seen in an epoch; None if all are seen once. `directions` (pairs,),
+    the index of the direction in `data.directions`; None for models with one direction.
     """
 
     source: IdStore
     target: IdStore
     maps: tuple[mmap.mmap, ...] = ()  # of the files that hold the arrays; none if the arrays are in memory
     weights: NDArray[np.float32] | None = None
+    directions: NDArray[np.uint16] | None = None
 
     def __len__(self) -> int:
         return len(self.source)
 
     def in_memory(self) -> PairStore:
         """The same pairs in arrays in memory, which stay valid when the files are deleted."""
-        weights = None if self.weights is None else self.weights.copy()
-        return PairStore(self.source.copy(), self.target.copy(), weights=weights)
+        more = {name: array.copy() for name in OPTIONAL if (array := getattr(self, name)) is not None}
+        return PairStore(self.source.copy(), self.target.copy(), **more)
+
+    def of_direction(self, number: int) -> NDArray[np.int64]:
+        """The indices of the pairs of a direction; those of all pairs of a model with one direction."""
+        return np.arange(len(self)) if self.directions is None else np.flatnonzero(self.directions == number)
+
+    def take(self, indices: NDArray[np.int64]) -> PairStore:
+        """Some of the pairs, in arrays in memory, without weights."""
+        source, target = (IdStore.of(side[index].tolist() for index in indices) for side in (self.source, self.target))
+        return PairStore(source, target)
 
     def release_pages(self) -> None:
         """Return the mapped pages of a large store to the operating system, which keeps them cached while it can.
@@ -60,7 +73,7 @@ def save_shard(path: Path, pairs: PairStore, vocabulary_size: int) -> None:
         UserError: The file cannot be written; then there is none.
     """
     dtype = np.uint16 if vocabulary_size <= 2**16 else np.int32
-    weights: dict[str, Any] = {} if pairs.weights is None else {"weights": pairs.weights}
+    more: dict[str, Any] = {name: array for name in OPTIONAL if (array := getattr(pairs, name)) is not None}
     with atomic_file(path, "wb") as file:
         np.savez(
             file,
@@ -68,7 +81,7 @@ def save_shard(path: Path, pairs: PairStore, vocabulary_size: int) -> None:
             source_offsets=pairs.source.offsets,
             target_ids=pairs.target.ids.astype(dtype),
             target_offsets=pairs.target.offsets,
-            **weights,
+            **more,
         )
 
 
@@ -77,25 +90,26 @@ def load_shard(path: Path) -> PairStore | None:
     try:
         with path.open("rb") as file, np.load(file) as arrays:
             source, target = (IdStore(arrays[f"{side}_ids"], arrays[f"{side}_offsets"]) for side in SIDES)
-            weights = arrays.get("weights")
+            more = {name: arrays[name] for name in OPTIONAL if name in arrays}
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError):
         return None
-    return PairStore(source, target, weights=weights)
+    return PairStore(source, target, **more)
 
 
 def join_shards(paths: Sequence[Path], directory: Path) -> int:
     """Write the pairs of all shards, in order, for `open_pairs`, and return their number; no files for no pairs."""
-    pairs = source_tokens = target_tokens = weighted = 0
+    pairs = source_tokens = target_tokens = 0
+    optional = dict.fromkeys(OPTIONAL, False)
     for shard in map(_load_intact, paths):
         pairs += len(shard)
-        weighted += shard.weights is not None
+        optional = {name: found or getattr(shard, name) is not None for name, found in optional.items()}
         source_tokens += len(shard.source.ids)
         target_tokens += len(shard.target.ids)
     if pairs:
         _join_side((shard.source for shard in map(_load_intact, paths)), pairs, source_tokens, directory / SIDES[0])
         _join_side((shard.target for shard in map(_load_intact, paths)), pairs, target_tokens, directory / SIDES[1])
-    if pairs and weighted:
-        _join_weights(map(_load_intact, paths), pairs, directory / WEIGHTS_FILE)
+    for name in (name for name, found in optional.items() if pairs and found):
+        _join_optional(map(_load_intact, paths), pairs, name, directory)
     return pairs
 
 
@@ -103,8 +117,10 @@ def open_pairs(directory: Path) -> PairStore:
     """Map what `join_shards` wrote into memory: only the pages that are used are read."""
     paths = (Path(f"{directory / side}.{array}.npy") for side in SIDES for array in ARRAYS)
     arrays, maps = zip(*map(_map, paths), strict=True)
-    weights, *more = _map(directory / WEIGHTS_FILE) if (directory / WEIGHTS_FILE).exists() else (None,)
-    return PairStore(IdStore(*arrays[:2]), IdStore(*arrays[2:]), (*maps, *more), weights)
+    found = {name: _map(path) for name in OPTIONAL if (path := directory / f"{name}.npy").exists()}
+    more = {name: array for name, (array, _) in found.items()}
+    maps = (*maps, *(mapped for _, mapped in found.values()))
+    return PairStore(IdStore(*arrays[:2]), IdStore(*arrays[2:]), maps, **more)
 
 
 def _map(path: Path) -> tuple[NDArray[Any], mmap.mmap]:
@@ -135,11 +151,13 @@ def _join_side(sides: Iterator[IdStore], sentences: int, tokens: int, path: Path
             start += len(side.ids)
 
 
-def _join_weights(shards: Iterable[PairStore], pairs: int, path: Path) -> None:
-    with path.open("wb") as file:
-        _write_header(file, np.dtype(np.float32), pairs)
+def _join_optional(shards: Iterable[PairStore], pairs: int, name: str, directory: Path) -> None:
+    dtype, usual = OPTIONAL[name]
+    with (directory / f"{name}.npy").open("wb") as file:
+        _write_header(file, np.dtype(dtype), pairs)
         for shard in shards:
-            file.write((np.ones(len(shard), np.float32) if shard.weights is None else shard.weights).tobytes())
+            values = getattr(shard, name)
+            file.write((np.full(len(shard), usual, dtype) if values is None else values).tobytes())
 
 
 def _write_header(file: BinaryIO, dtype: np.dtype[Any], length: int) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +22,7 @@ from dragoman.languages.identify import (
     count_ngrams,
     count_words,
     identify,
-    read_ngrams,
+    read_profiles,
     words_of,
     write_ngrams,
 )
@@ -86,11 +85,7 @@ class TrainingText(BaseModel):
 
     def ngrams(self) -> dict[str, dict[str, int]]:
         """The counts of the n-grams of each language, without those that are empty or damaged."""
-        found = {}
-        for language, line in self.profiles.items():
-            with suppress(ValueError):
-                found[language] = read_ngrams(line)
-        return {language: counts for language, counts in found.items() if counts}
+        return read_profiles(self.profiles)
 
 
 def describe_text(sources: Sequence[str], targets: Sequence[str], languages: Languages) -> TrainingText:

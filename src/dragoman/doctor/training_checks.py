@@ -46,7 +46,8 @@ def check_start(
         target: Vocabulary of the target.
     """
     readable = pairs <= MAX_PAIRS and not recipe.data.clean and _are_in_files(recipe.data, data_directory)
-    findings = check_corpora(corpora_of_recipe(recipe.data, data_directory)) if readable else []
+    corpora = corpora_of_recipe(recipe.data, data_directory) if readable else []
+    findings = [finding for each in corpora for finding in check_corpora(each)]
     model.eval()
     long_enough = recipe.model.max_length >= max(SOURCE_LENGTH, TARGET_LENGTH)
     if long_enough and min(len(source), len(target)) > MIN_VOCABULARY:

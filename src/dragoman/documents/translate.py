@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import tee
 from typing import TYPE_CHECKING
 
+from dragoman.bundle import require_direction
 from dragoman.doctor.input import MUCH_LONGER, OTHER_LANGUAGE, SourceLanguage, TrainingText
 from dragoman.doctor.output.text_checks import EMPTY, check_sentence
 from dragoman.documents.copied_spans import attach_accelerator, check_spans, misplaced_tags, restore_spans
@@ -36,7 +37,7 @@ from dragoman.text.normalization import remove_invisible
 from dragoman.text.quantities import check_quantities
 from dragoman.text.term_matcher import TermMatcher, missing_terms
 from dragoman.text.translation import Translation
-from dragoman.translator import WINDOW, Translator, pair_with_prefixes
+from dragoman.translator import WINDOW, Translator, pair_with_prefixes, translate_together
 
 if TYPE_CHECKING:
     from dragoman.corpus.memory import TranslationMemory
@@ -60,7 +61,7 @@ class TextTranslator:
             with such matches.
 
     Raises:
-        UserError: The bundle is damaged, or `translator` is something else.
+        UserError: The bundle is damaged, its direction is not stated, or `translator` is something else.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class TextTranslator:
             translator = translator.with_memory(memory)
         self.translator, self.glossary, self.memory = translator, glossary, memory
         bundle, data = translator.bundle, translator.bundle.recipe.data
+        require_direction(bundle)
         self.source_language, self.target_language = data.source_language, data.target_language
         self._trained = trained = bundle.table("training_text", TrainingText)
         self.follows_glossaries = trained is not None and trained.terms > 0
@@ -117,7 +119,9 @@ class TextTranslator:
 
     def translate_segments(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translation of each segment, in order. Equal segments are translated once."""
-        divided = self._translate_divided(segments)
+        return self._with_links(segments, self._translate_divided(segments))
+
+    def _with_links(self, segments: Sequence[Segment], divided: Sequence[_DividedText]) -> list[Translation]:
         links = self._align([each for each, segment in zip(divided, segments, strict=True) if segment.aligned])
         return [
             replace(each.joined, links=with_invisible(segment.text, each.join_links(links)))
@@ -168,7 +172,12 @@ class TextTranslator:
             yield self.judge(Segment(line), found)
 
     def _translate_divided(self, segments: Sequence[Segment]) -> list[_DividedText]:
-        """The translation of each segment: that of the memory, or else of the model; long segments are divided.
+        """The translation of each segment: that of the memory, or else of the model; long segments are divided."""
+        given = self._divide_segments(segments)
+        return self._join(given, self._translate_parts(given.distinct, self._search(given.distinct)))
+
+    def _divide_segments(self, segments: Sequence[Segment]) -> _Divided:
+        """What the memory translates, and the parts that the model must translate.
 
         Invisible characters, which text from PDF files and word processors contains, would spoil translations.
         """
@@ -184,16 +193,23 @@ class TextTranslator:
         }
         spans = {segment: self.divide(segment.text) for segment in plain if segment not in exact}
         parts = {one: [replace(one, text=one.text[start:end]) for start, end in spans[one]] for one in spans}
-        distinct = list(dict.fromkeys(part for each in parts.values() for part in each))
-        found = dict(zip(distinct, self._translate_parts(distinct), strict=True))
-        divided = {one: _DividedText(one.text, [(0, len(one.text))], [each.text], each) for one, each in exact.items()}
-        for one, each in parts.items():
-            translations = [found[part] for part in each]
-            joined = self.judge(one, join_parts(one.text, spans[one], translations))
+        return _Divided(
+            plain, exact, spans, parts, list(dict.fromkeys(part for each in parts.values() for part in each))
+        )
+
+    def _join(self, given: _Divided, translations: Sequence[Translation]) -> list[_DividedText]:
+        """The translation of each segment, given those of the distinct parts."""
+        found = dict(zip(given.distinct, translations, strict=True))
+        divided = {
+            one: _DividedText(one.text, [(0, len(one.text))], [each.text], each) for one, each in given.exact.items()
+        }
+        for one, parts in given.parts.items():
+            of_parts = [found[part] for part in parts]
+            joined = self.judge(one, join_parts(one.text, given.spans[one], of_parts))
             if EMPTY in joined.problems:  # the text stays as it is, rather than disappear from a document
-                joined, translations = replace(joined, text=one.text), [Translation(part.text) for part in each]
-            divided[one] = _DividedText(one.text, spans[one], [part.text for part in translations], joined)
-        return [divided[segment] for segment in plain]
+                joined, of_parts = replace(joined, text=one.text), [Translation(part.text) for part in parts]
+            divided[one] = _DividedText(one.text, given.spans[one], [part.text for part in of_parts], joined)
+        return [divided[segment] for segment in given.segments]
 
     def _check_direction(self, memory: TranslationMemory) -> None:
         """Warn of a memory that is probably in the other direction, in which nothing would be found."""
@@ -229,9 +245,9 @@ class TextTranslator:
         found = self._find_links([source for source, _ in pairs], [target for _, target in pairs])
         return dict(zip(pairs, found, strict=True))
 
-    def _translate_parts(self, parts: Sequence[Segment]) -> list[Translation]:
+    def _translate_parts(self, parts: Sequence[Segment], searched: Iterable[Translation]) -> list[Translation]:
         """The translation of each part; if the model does not mask spans, those that it lost are put back."""
-        found = list(map(attach_accelerator, (part.text for part in parts), self._search(parts)))
+        found = list(map(attach_accelerator, (part.text for part in parts), searched))
         return found if self._masks else restore_spans(parts, found, self._search, self._find_links)
 
     def _search(self, parts: Sequence[Segment]) -> list[Translation]:
@@ -273,6 +289,45 @@ class TextTranslator:
             return True
         (mask,) = self.translator.bundle.source.mask([text])
         return len(mask.text) <= self._longest and not self.translator.is_too_long(text)
+
+
+def translate_mixed(work: Sequence[tuple[TextTranslator, Sequence[Segment]]]) -> list[list[Translation]]:
+    """The translations of segments in several directions of a model, which are in the same batches of its engine.
+
+    Args:
+        work: The segments of each direction; the engine of all directions is the same.
+    """
+    given = [texts._divide_segments(segments) for texts, segments in work]
+    plain = [place for place, each in enumerate(given) if not any(part.glossary for part in each.distinct)]
+    searches = [work[place][0].translator.text_search for place in plain]
+    sentences = [[part.text for part in given[place].distinct] for place in plain]
+    searched = dict(zip(plain, translate_together(searches, sentences), strict=True)) if plain else {}
+    translated = []
+    for place, (texts, segments) in enumerate(work):
+        parts = given[place].distinct
+        found = searched[place] if place in searched else texts._search(parts)
+        divided = texts._join(given[place], texts._translate_parts(parts, found))
+        translated.append(texts._with_links(segments, divided))
+    return translated
+
+
+@dataclass(frozen=True)
+class _Divided:
+    """Segments, of which a memory has translated some and the others are divided.
+
+    Attributes:
+        segments: All segments, as they are translated.
+        exact: The translations of the memory.
+        spans: The start and the end of each part of the others.
+        parts: These parts.
+        distinct: All different parts.
+    """
+
+    segments: list[Segment]
+    exact: dict[Segment, Translation]
+    spans: dict[Segment, list[tuple[int, int]]]
+    parts: dict[Segment, list[Segment]]
+    distinct: list[Segment]
 
 
 @dataclass(frozen=True)

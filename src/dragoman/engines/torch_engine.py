@@ -169,7 +169,7 @@ class StepEngine:
         constraints = Constraints(
             target.bos,
             target.eos,
-            target.forbidden_ids,
+            bundle.target.forbidden_ids,
             lengths,
             prefixes=forced,
             required=None if copies is None else RequiredTokens.of(bundle.target.reserved_ids, copies, device),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import statistics
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from dragoman.bundle import Bundle
 from dragoman.errors import counted
-from dragoman.evaluation.metrics import corpus_scores, perplexity
+from dragoman.evaluation.metrics import chrf_plus_plus, corpus_scores, perplexity
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
+from dragoman.languages.identify import share_in_other_languages
 from dragoman.search.description import describe_decoding
 from dragoman.translator import Translator
 
@@ -22,7 +25,8 @@ class Report:
     log-likelihood of the reference tokens in nats, end of sentence included and without label smoothing;
     `perplexity` is its exponential. `exact` is the fraction of translations that are identical to their reference.
     `token_accuracy` and `teacher_forced_bleu`, which is None unless the recipe enables it, do not score translations:
-    see `TeacherForcedScores`.
+    see `TeacherForcedScores`. `chrf_pp` is chrF++, with its signature. `wrong_language` is the share of translations
+    that are clearly in another language of a model with several; None for other models.
     """
 
     sentences: int
@@ -37,6 +41,9 @@ class Report:
     token_accuracy: float
     teacher_forced_bleu: float | None
     decoding: str
+    chrf_pp: float | None = None
+    chrf_pp_signature: str = ""
+    wrong_language: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -65,6 +72,7 @@ def evaluate(
     translations = list(map(str, translated))
     forced = score_teacher_forced(translator, sources, references)
     identical = sum(map(str.__eq__, translations, references))
+    chrf_pp, chrf_pp_signature = chrf_plus_plus(translations, references[: len(translations)])
     report = Report(
         sentences=len(translations),
         **corpus_scores(translations, references[: len(translations)]),
@@ -74,5 +82,36 @@ def evaluate(
         token_accuracy=round(forced.accuracy, 5),
         teacher_forced_bleu=None if forced.bleu is None else round(forced.bleu, 3),
         decoding=describe_decoding(translator.decoding),
+        chrf_pp=chrf_pp,
+        chrf_pp_signature=chrf_pp_signature,
+        wrong_language=_wrong_language(translator.bundle, translations),
     )
     return report, translations
+
+
+def mean_report(reports: Sequence[Report]) -> Report:
+    """The mean of the scores of several directions, each of which counts the same; the perplexity is that of the loss.
+
+    Args:
+        reports: At least one; the only one is returned unchanged.
+    """
+    if len(reports) == 1:
+        return reports[0]
+    scores = {
+        name: round(statistics.fmean(getattr(each, name) for each in reports), 5)
+        for name in ("bleu", "chrf", "length_ratio", "loss", "exact", "token_accuracy")
+    }
+    return replace(
+        reports[0],
+        **scores,
+        sentences=sum(each.sentences for each in reports),
+        perplexity=perplexity(scores["loss"]),
+        teacher_forced_bleu=None,
+    )
+
+
+def _wrong_language(bundle: Bundle, translations: Sequence[str]) -> float | None:
+    profile = bundle.language_profile
+    if profile is None:
+        return None
+    return round(share_in_other_languages(translations, bundle.recipe.data.target_language, profile), 5)

@@ -1,4 +1,4 @@
-"""BLEU and chrF from sacreBLEU, with the signatures that make scores reproducible."""
+"""BLEU, chrF and chrF++ from sacreBLEU, with the signatures that make scores reproducible."""
 
 from __future__ import annotations
 
@@ -57,6 +57,15 @@ def corpus_scores(translations: Sequence[str], references: Sequence[str], lowerc
         chrf_signature=str(chrf.get_signature()),
         length_ratio=round(bleu_score.sys_len / max(1, bleu_score.ref_len), 4),
     )
+
+
+def chrf_plus_plus(translations: Sequence[str], references: Sequence[str]) -> tuple[float, str]:
+    """The chrF++ (Popović 2017) of translations against one reference each, and its signature."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    metric = CHRF(word_order=2)
+    score = metric.corpus_score(list(translations), [list(references)]).score
+    return round(score, DECIMALS), str(metric.get_signature())
 
 
 def sentence_chrf(translations: Sequence[str], references: Sequence[str]) -> list[float]:

@@ -96,7 +96,7 @@ def explain(
     """
     vocabulary = bundle.target.vocabulary
     attention, logits = map_attention(bundle, source, target)
-    processors = build_processors(decoding, vocabulary.forbidden_ids, vocabulary.eos)
+    processors = build_processors(decoding, bundle.target.forbidden_ids, vocabulary.eos)
     alternatives = _alternatives(vocabulary.tokens, logits, [*target, vocabulary.eos], processors)
     return Explanation(translation, attention, alternatives, trace.steps[0], ModelInput(bundle, source, target))
 

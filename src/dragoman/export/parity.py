@@ -21,6 +21,7 @@ from dragoman.errors import UserError, counted
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.export.protocol import ExportedModel, OutputKind, Outputs
 from dragoman.search.description import describe_decoding
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.translator import Translator
 
 TOLERANCE = 1e-4
@@ -213,7 +214,7 @@ def model_outputs(
         ids = pad(sources[start : start + BATCH_SIZE], first=None, last=source.eos, pad=source.pad)
         values = bundle.model(ids, pad(batch, first=target.bos, last=None, pad=target.pad)).float()
         if kind == "log-probabilities":
-            values[:, :, target.forbidden_ids] = -torch.inf  # (batch, target, vocabulary)
+            values[:, :, bundle.target.forbidden_ids] = -torch.inf  # (batch, target, vocabulary)
             expected = pad(batch, first=None, last=target.eos, pad=target.pad)  # (batch, target)
             values = values.log_softmax(dim=-1).gather(2, expected[:, :, None])[:, :, 0]
         outputs += [row[: len(tokens) + 1].numpy() for row, tokens in zip(values, batch, strict=True)]
@@ -223,10 +224,13 @@ def model_outputs(
 def random_pairs(bundle: Bundle) -> tuple[list[list[int]], list[list[int]]]:
     """Sources and targets of random tokens, the same at each call: together they use every weight."""
     generator = np.random.default_rng(1)
-    longest = min(MAX_RANDOM_LENGTH, bundle.model.settings.max_length - 1)
+    limit = bundle.model.settings.max_length - 1
+    longest = min(MAX_RANDOM_LENGTH, limit)
 
-    def sentences(vocabulary_size: int) -> list[list[int]]:
+    def sentences(side: Tokenizer) -> list[list[int]]:
         lengths = (1 + index % longest for index in range(RANDOM_PAIRS))
-        return [generator.integers(4, vocabulary_size, length).tolist() for length in lengths]  # 0 to 3 are special
+        size, forbidden = len(side.vocabulary), set(side.forbidden_ids)
+        drawn = [generator.integers(4, size, length).tolist() for length in lengths]  # 0 to 3 are special
+        return [[*side.language_ids, *(each for each in ids if each not in forbidden)][:limit] for ids in drawn]
 
-    return sentences(len(bundle.source.vocabulary)), sentences(len(bundle.target.vocabulary))
+    return sentences(bundle.source), sentences(bundle.target)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, each_direction
 from dragoman.errors import UserError, nearest
 from dragoman.export.parity import Parity, Sample, measure_parity
 from dragoman.export.protocol import Exporter, without_masking
@@ -33,7 +33,7 @@ def export(
     """Write a bundle in another format, and check that it still computes the same.
 
     Args:
-        bundle: What to export.
+        bundle: What to export: all directions of a model with several, unless it is in one of them.
         name: One of `FORMATS`.
         directory: Where to write; it is created, or replaced if it contains an earlier export.
         compute_type: 'float32', or 'int8' if the format has it: a quarter of the size, slightly less exact. By default
@@ -48,7 +48,10 @@ def export(
         UserError: The format does not support the bundle (all reasons are listed), the parity check failed, or the
             directory contains something else. Then nothing is written.
     """
-    exporter, plain = load_exporter(name), without_masking(bundle)
+    exporter = load_exporter(name)
+    first, *others = [without_masking(each) for each in each_direction(bundle)]
+    if name != "argos":  # which has a model for each direction; elsewhere, only the token of a language differs
+        others = []
     compute_type = compute_type or exporter.COMPUTE_TYPES[0]
     _require_support(name, exporter, bundle, compute_type)
     _refuse_other_files(directory)
@@ -59,17 +62,20 @@ def export(
             log(f"checking {name} in float32 …")
             with TemporaryDirectory(dir=unfinished) as temporary:
                 exporter.write(bundle, Path(temporary), "float32")
-                exact = exporter.load(plain, Path(temporary), "float32")
-                checked = measure_parity(name, plain, exact, Sample())
+                exact = exporter.load(first, Path(temporary), "float32")
+                checked = measure_parity(name, first, exact, Sample())
             checked.require()
             log(str(checked))
         log(f"writing the model for {name} …")
         exporter.write(bundle, unfinished, compute_type)
         log("comparing it with the bundle …")
-        exported = exporter.load(plain, unfinished, compute_type)
-        measured = measure_parity(name, plain, exported, sample or Sample(), compute_type)
-        parity = replace(measured, masking=plain is not bundle)
+        exported = exporter.load(first, unfinished, compute_type)
+        measured = measure_parity(name, first, exported, sample or Sample(), compute_type)
+        parity = replace(measured, masking=bundle.source.masking is not None)
         parity.require()
+        for other in others:
+            of_other = exporter.load(other, unfinished, compute_type)
+            measure_parity(name, other, of_other, Sample(), compute_type).require()
         write_json(unfinished / PARITY_FILE, {**parity.to_dict(), "files": _list_files(unfinished)})
         _refuse_other_files(directory)  # somebody may have put files there in the meantime
     return parity

@@ -10,6 +10,7 @@ import math
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 LONGEST = 4
 PROFILE_SIZE = 6000  # n-grams of a language
+RELATED_SIZE = 20_000  # if it may have to be distinguished from related ones; those above decide if a text is in any
 _BORDER = "_"  # before and after each word
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*")
 _READ = 1000  # characters of a text; more do not change the answer
@@ -35,6 +37,9 @@ _FAMILIAR = 0.9  # share of them in text like the training text; other languages
 
 MIN_WORDS = 4  # of shorter texts in German and English, up to 5 % look like another language
 MAX_PROBABILITY = 0.02  # of lines of ten corpora in German, English and Hindi, at most 0.7 % are below
+
+FEW_WORDS = 3  # a text with fewer may be in the language of the texts around it …
+CLEAR = 0.99  # … unless its own language has this probability
 
 PIECE = 100  # bytes of text that are identified together if many texts are in the same language
 MIN_PIECES, MAX_PIECES = 10, 400
@@ -61,6 +66,30 @@ def identify(text: str, profile: LanguageProfile | None = None) -> list[tuple[st
         return profile.rank(text)
     ranked = _rank_all(text[:_READ]) if _WORD.search(text) else []
     return [] if ranked and ranked[0][0] == NO_LANGUAGE else ranked
+
+
+def identify_each(texts: Sequence[str], profile: LanguageProfile) -> list[list[tuple[str, float]]]:
+    """`identify` of each of some texts that belong together.
+
+    A text of few words that does not show its language is in that of all texts together, and so is one without words.
+    """
+    together = identify("\n".join(texts), profile)
+    found = []
+    for text in texts:
+        ranked = identify(text, profile)
+        is_vague = bool(ranked) and ranked[0][1] < CLEAR and len(text.split()) < FEW_WORDS
+        is_wordless = not any(map(str.isalpha, text))
+        found.append(together if is_vague or is_wordless else ranked)
+    return found
+
+
+def share_in_other_languages(texts: Sequence[str], expected: str, profile: LanguageProfile) -> float:
+    """The share of texts that are clearly in another language of a profile; texts of few words count as right."""
+    wrong = 0
+    for text in texts:
+        if sum(1 for _ in words_of(text)) >= MIN_WORDS and (found := dict(identify(text, profile))):
+            wrong += found.get(expected, 0.0) < MAX_PROBABILITY
+    return wrong / max(1, len(texts))
 
 
 def other_language(texts: Sequence[str], expected: str, translation: str | None = None) -> str | None:
@@ -141,9 +170,27 @@ def count_ngrams(texts: Iterable[str], size: int = PROFILE_SIZE) -> dict[str, in
     return dict(counts.most_common(size))
 
 
+def learn_profiles(texts: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """What `LanguageProfile` needs to know of each language, as `Bundle.profiles` stores it.
+
+    Args:
+        texts: A sample of the training text of each language, such as 10,000 sentences.
+    """
+    return {language: write_ngrams(count_ngrams(sample, RELATED_SIZE)) for language, sample in texts.items()}
+
+
 def write_ngrams(counts: Mapping[str, int]) -> str:
     """Counts of n-grams as one line of text."""
     return " ".join(f"{gram} {count}" for gram, count in counts.items())
+
+
+def read_profiles(profiles: Mapping[str, str]) -> dict[str, dict[str, int]]:
+    """The counts of the n-grams of each language, without those that are empty or damaged."""
+    found = {}
+    for language, line in profiles.items():
+        with suppress(ValueError):
+            found[language] = read_ngrams(line)
+    return {language: counts for language, counts in found.items() if counts}
 
 
 def read_ngrams(line: str) -> dict[str, int]:
@@ -174,7 +221,7 @@ class LanguageProfile:
     """What texts in a few languages look like; `identify` chooses among these.
 
     Args:
-        ngrams: The n-grams of each language with their counts.
+        ngrams: The n-grams of each language with their counts, the most frequent first.
         words: The frequent words of languages without n-grams, which bundles of older versions lack.
     """
 
@@ -182,6 +229,7 @@ class LanguageProfile:
         self.languages = tuple(ngrams)
         self._words = words
         self._log_probabilities = [_log_probabilities(each) for each in ngrams.values()]
+        self._frequent = [frozenset(islice(each, PROFILE_SIZE)) for each in ngrams.values()]
         self._floor = min((value for each in self._log_probabilities for value in each.values()), default=0)
         self._floor -= math.log(2)
         self._evidence_of = lru_cache(maxsize=_CACHED_WORDS)(self._weigh)
@@ -221,7 +269,7 @@ class LanguageProfile:
         longer = [gram for gram in grams if len(gram) > 1]
         return _Evidence(
             scores=tuple(math.fsum(each.get(gram, self._floor) for gram in seen) for each in self._log_probabilities),
-            known=tuple(sum(gram in each for gram in longer) for each in self._log_probabilities),
+            known=tuple(sum(gram in each for gram in longer) for each in self._frequent),
             ngrams=len(longer),
         )
 

@@ -24,9 +24,10 @@ from dragoman.planning.choose import (
     choose_training,
 )
 from dragoman.planning.text_facts import TextFacts
-from dragoman.settings import CorpusReference, Recipe, Settings, WeightedCorpus
+from dragoman.settings import CorpusFile, CorpusReference, Data, Recipe, Settings, WeightedCorpus
 from dragoman.settings.data import IMPORTED, LEAST_WEIGHT
 from dragoman.system.progress import Log
+from dragoman.text.multilingual import name_direction
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.run.run_data import check_start_languages, start_in_direction
 
@@ -74,6 +75,9 @@ def load_start(
         UserError: It is missing or damaged, or its vocabulary is to be used for other languages.
     """
     bundle = Bundle.load(path)
+    if bundle.recipe.data.directions and not new_vocabulary:  # its vocabulary grows if it lacks a language
+        start = StartingPoint(path, bundle.recipe, parameter_counts(bundle.model)["total"])
+        return start, (bundle.source, bundle.target)
     same_languages = translates(bundle, languages)
     if new_vocabulary is None:
         new_vocabulary = not same_languages
@@ -129,7 +133,10 @@ def choose_start_share(facts: TextFacts, start: StartingPoint) -> ChosenValue:
     the old one loses nothing by a high share.
     """
     share, reason = START_SHARE, "less is forgotten."
-    if not start.same_languages:
+    new = [each for each in facts.by_direction if each not in start.recipe.data.directions]
+    if new:
+        share, reason = 0.0, f"none, because it has never seen {' and '.join(map(name_direction, new))}."
+    elif not start.same_languages:
         bundle = describe_direction(start.recipe.data.languages)
         share, reason = 0.0, f"none, because it translates other languages ({bundle})."
     elif start.known_tokens < MIN_KNOWN_TOKENS:
@@ -219,10 +226,10 @@ def choose_old_text(
     try:
         if any(str(old.corpus).startswith(IMPORTED) for old in data.weighted):
             raise UserError("the bundle was imported, and its text is not known")
-        if data.languages != languages:
+        if data.languages != languages and not data.directions:
             raise UserError(f"it is in {'-'.join(data.languages)}")
         for old in data.weighted:
-            (corpus,) = _find([old.corpus], languages, data_directory)
+            (corpus,) = _find([old.corpus], data.languages, data_directory)
             place = ", ".join(str(file.resolve()) for file in corpus.files) or corpus.name
             if _identify(corpus) in known:
                 messages.append(f"not mixed in, because it is also new text: {place}")
@@ -243,8 +250,20 @@ def choose_old_text(
     highest = max(old.weight for old, _ in found)
     scale = OLD_SHARE * min(1.0, pairs * highest / sum(old.weight * count for old, count in found)) / highest
     weights = (min(MOST_OLD_WEIGHT, max(LEAST_WEIGHT, float(f"{scale * old.weight:.3g}"))) for old, _ in found)
-    mixed = [old.model_copy(update={"weight": weight}) for (old, _), weight in zip(found, weights, strict=True)]
+    mixed = [
+        old.model_copy(update={"weight": weight, "corpus": _stated(old.corpus, data)})
+        for (old, _), weight in zip(found, weights, strict=True)
+    ]
     return mixed, sum(each.weight * count for each, (_, count) in zip(mixed, found, strict=True)) / pairs
+
+
+def _stated(reference: CorpusReference, data: Data) -> CorpusReference:
+    """An old corpus, with its languages if it is mixed into text in others."""
+    if not data.directions or (not isinstance(reference, str) and reference.languages):
+        return reference
+    if isinstance(reference, str):
+        return CorpusFile(file=reference, languages=data.languages)
+    return reference.model_copy(update={"languages": data.languages})
 
 
 def _find(references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None) -> list[Corpus]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.pairs import find_training_corpora
+from dragoman.dataset.tokenizer_training import balance
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.errors import UserError, counted
 from dragoman.planning.adaptation import (
@@ -54,6 +56,7 @@ from dragoman.recipe import build_recipe, overridden
 from dragoman.settings import CorpusReference, Data, Model, Recipe, Text, WeightedCorpus
 from dragoman.system.progress import Log, no_log
 from dragoman.system.time_limit import TimeLimit
+from dragoman.text.multilingual import name_direction
 from dragoman.training.report.verdict import FEW_EPOCHS
 from dragoman.training.run.run_data import check_start_fits
 
@@ -79,6 +82,8 @@ class Texts:
         validation: Corpora to validate on; if there are none, pairs are held out.
         test: Corpora to score the finished translator on.
         clean: Leave out training pairs with problems.
+        directions: All directions, if there are several; `languages` are those of the first.
+        mono: Files of monolingual text to translate back.
     """
 
     languages: Languages
@@ -86,6 +91,14 @@ class Texts:
     validation: Sequence[CorpusReference] = ()
     test: Sequence[CorpusReference] = ()
     clean: bool = True
+    directions: tuple[Languages, ...] = ()
+    mono: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What a run with this text is called."""
+        codes = sorted({code for direction in self.directions for code in direction})
+        return "-".join(codes or self.languages)
 
     def data(self) -> Data:
         """The text as the section of a recipe."""
@@ -97,6 +110,7 @@ class Texts:
             validation=tuple(self.validation),
             test=tuple(self.test),
             clean=self.clean,
+            directions=self.directions,
         )
 
 
@@ -148,6 +162,7 @@ class PlannedRecipe:
             f"{expected.parameters / 1e6:.1f} million parameters; expect about {counted(expected.steps, 'step')}, "
             f"{expected.epochs:,.1f} epochs and {describe_minutes(expected.minutes)}, at "
             f"{expected.tokens_per_second:,.0f} tokens per second on this machine",
+            *_describe_directions(facts, recipe.data.temperature, expected.epochs),
             *self.machine.describe_load(),
             *advise(facts, expected.epochs),
         ]
@@ -163,6 +178,14 @@ class PlannedRecipe:
             if recipe.text.lowercase:
                 lines.insert(2, "it converts text to lower case, and so will the new translator")
         return "\n".join(lines)
+
+
+def _describe_directions(facts: TextFacts, temperature: float, epochs: float) -> Iterator[str]:
+    """What each direction of a model with several contributes, and how often its text is read."""
+    for direction, share in direction_shares(facts, temperature).items():
+        pairs = facts.by_direction[direction]
+        times = epochs * share * facts.pairs / max(1, pairs)
+        yield f"{name_direction(direction)}: {counted(pairs, 'pair')}, {share:.0%} of the steps, read {times:.1f} times"
 
 
 def plan_recipe(
@@ -199,7 +222,7 @@ def plan_recipe(
     train = weigh_machine_text(texts.train, texts.languages, bool(texts.validation), data_directory, log)
     texts = replace(texts, train=train)
     data, cleaned = clean_data(texts.data(), data_directory, log)
-    facts, sample = collect_facts(data.weighted, texts.languages, data_directory)
+    facts, sample = collect_facts(data.weighted, texts.languages, data_directory, texts.directions)
     if facts.pairs == 1 and not texts.validation:
         raise UserError(
             "the training text has one pair, and training needs another one to validate on; add text, or name "
@@ -210,11 +233,14 @@ def plan_recipe(
     else:
         facts = facts_with(facts, tokenizers, sample)
         new = [each.corpus for each in texts.data().weighted]
-        old, share = choose_old_text(start, texts.languages, new, facts.pairs, data_directory, log)
+        pairs = facts.pairs // 2 if texts.directions else facts.pairs  # each is read in both directions
+        old, share = choose_old_text(start, texts.languages, new, pairs, data_directory, log)
         if old:
-            _, old_sample = collect_facts(old, texts.languages, data_directory)
+            old_directions = start.recipe.data.directions
+            _, old_sample = collect_facts(old, texts.languages, data_directory, old_directions)
             likeness = text_in_common(sample, old_sample)
-            texts = replace(texts, train=[*texts.train, *old])
+            directions = tuple(dict.fromkeys([*texts.directions, *old_directions])) if old_directions else ()
+            texts = replace(texts, train=[*texts.train, *old], directions=directions)
             facts = replace(facts, old_share=share, old_likeness=likeness)
     machine = measure_chosen_speed(overrides)
     if limit:
@@ -269,7 +295,7 @@ def plan_with(
         cleaned: What was left out of the training text.
         start: The bundle that the training starts from.
     """
-    name, longest = "-".join(texts.languages), MAX_TOKENS
+    name, longest = texts.name, MAX_TOKENS
     if start is None:
         settings = choose_settings(facts, *choose_size(facts, minutes, machine))
     else:
@@ -277,7 +303,7 @@ def plan_with(
         budget = plan_budget(facts, minutes, speed, epochs_share=EPOCHS_SHARE)
         settings = choose_adaptation(facts, start, budget)
         name, longest = f"{name}{ADAPTED}", min(MAX_TOKENS, start.recipe.model.max_length - 1)
-    choices = {**_choose_data(texts, facts, cleaned, longest), **settings}
+    choices = {**_choose_data(texts, facts, cleaned, longest), **settings, **_choose_mono(texts)}
     return PlannedRecipe(name, choices, facts, machine, cleaned, start)
 
 
@@ -308,12 +334,62 @@ def _plan_budget(facts: TextFacts, size: ModelSize, minutes: float | None, machi
     return plan_budget(facts, minutes, machine.tokens_per_second(parameters), allow_r_drop=True)
 
 
+TEMPERATURE = 2.0
+"""Of `data.temperature`: with 1, the smallest of three pairs of Sorbian languages gets a sixth of the steps."""
+
+
+def _choose_directions(texts: Texts, facts: TextFacts) -> Choices:
+    """The directions of a model with several, and how they are balanced."""
+    if not texts.directions:
+        return {}
+    shares = ", ".join(
+        f"{name_direction(each)} {share:.0%}" for each, share in direction_shares(facts, TEMPERATURE).items()
+    )
+    return {
+        "data.directions": ChosenValue(
+            [list(each) for each in texts.directions], "All that the text has, each pair in both directions."
+        ),
+        "data.temperature": ChosenValue(TEMPERATURE, f"Small pairs of languages are seen more often: {shares}."),
+    }
+
+
+MONO_TEACHER_SHARE = 0.4
+"""Of the time, before monolingual text is translated, for a model that is trained further afterwards."""
+
+
+def _choose_mono(texts: Texts) -> Choices:
+    """Back-translation of monolingual text, if there is any."""
+    if not texts.mono:
+        return {}
+    choices: Choices = {
+        "backtranslation.mono": ChosenValue(list(texts.mono), "Monolingual text, which a translator translates back.")
+    }
+    if texts.directions:
+        choices["teachers.share"] = ChosenValue(
+            MONO_TEACHER_SHARE, "Share of the time before that; the same model is then trained further."
+        )
+    return choices
+
+
+def direction_shares(facts: TextFacts, temperature: float) -> dict[Languages, float]:
+    """The share of each direction in an epoch, see `data.temperature`."""
+    pairs: Counter[frozenset[str]] = Counter()
+    for direction, count in facts.by_direction.items():
+        pairs[frozenset(direction)] += count
+    shares = balance(pairs, temperature, 1.0)
+    return {
+        direction: shares[frozenset(direction)] * count / max(1, pairs[frozenset(direction)])
+        for direction, count in facts.by_direction.items()
+    }
+
+
 def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None, max_tokens: int) -> Choices:
     mixed = ", and old text, so that the translator forgets less of it" if facts.old_share else ""
     data = texts.data().model_dump(mode="json", exclude_none=True)
     choices = {
         "data.source_language": ChosenValue(data["source_language"], "Language codes."),
         "data.target_language": ChosenValue(data["target_language"], "The language to translate into."),
+        **_choose_directions(texts, facts),
         "data.train": ChosenValue(data["train"], f"Training text: {facts.pairs:,} pairs{mixed}."),
         "data.validation": ChosenValue(data["validation"], "Text to choose the best checkpoint with."),
     }

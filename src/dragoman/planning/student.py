@@ -28,12 +28,13 @@ from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, c
 from dragoman.planning.plan import Texts, plan_recipe
 from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with
 from dragoman.recipe import build_recipe, load_recipe
-from dragoman.settings import CorpusReference, Data, Distillation, Model, Recipe
+from dragoman.settings import CorpusFile, CorpusReference, Data, Distillation, FilePair, Model, Recipe
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble, largest_vocabulary
 from dragoman.synthesis.pair_checks import check_language
 from dragoman.system.progress import Log, no_log
 from dragoman.system.run_paths import run_directory
+from dragoman.text.multilingual import name_direction
 
 SizeName = Literal["base", "small", "tiny"]
 
@@ -77,11 +78,13 @@ class StudentPlan:
         size: The size of the student.
         minutes: The time for translating and training; None chooses a number of epochs.
         distillation: The teachers, and what they translate.
+        direction: The name of the direction of the student, such as ``de-dsb``, if the teachers have several.
     """
 
     size: SizeName
     minutes: float | None
     distillation: Distillation
+    direction: str | None = None
 
 
 def recipe_of_run(path: str) -> Recipe:
@@ -111,7 +114,14 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     plan = replace(plan, minutes=chosen_minutes(plan.minutes, overrides))
     path = plan.distillation.teachers[0]
     of_data = [each for each in overrides if each.startswith("data.")]
-    teacher = build_recipe(recipe_of_run(path).to_dict(), of_data, origin=path)
+    whole = recipe_of_run(path)
+    direction = _find_direction(whole.data, path, plan.direction)
+    document = whole.to_dict()
+    if whole.data.directions:
+        document["data"] = _data_of_direction(whole.data, direction)
+        mono_files = (*plan.distillation.mono, *_other_sources(whole.data, direction))
+        plan = replace(plan, distillation=plan.distillation.model_copy(update={"mono": mono_files}))
+    teacher = build_recipe(document, of_data, origin=path)
     bundles = _open_teachers(plan.distillation, teacher.data.languages)  # before the text is read, which takes long
     for name, each in zip(plan.distillation.teachers, bundles, strict=True):
         _warn_of_useless(name, each, log)
@@ -170,6 +180,55 @@ def plan_student_of_text(
     recipe = build_recipe(document, overrides, origin=f"{plan.size} student")
     log(_describe_plan(plan, recipe, made.facts, 0, made.machine))
     return recipe
+
+
+def _find_direction(data: Data, path: str, name: str | None) -> Languages:
+    """The direction of a student; raises UserError if a teacher with several does not have the named one."""
+    directions = {name_direction(each): each for each in data.directions or (data.languages,)}
+    if name is None and not data.directions:
+        return data.languages
+    if name not in directions:
+        problem = "choose the direction of the student with --directions" if name is None else f"no direction {name}"
+        raise UserError(f"{path}: {problem}; there is {', '.join(directions)}")
+    return directions[name]
+
+
+def _data_of_direction(data: Data, direction: Languages) -> dict[str, Any]:
+    """The section for a student of a teacher with several directions: the text of one of them."""
+    own = {"source_language": direction[0], "target_language": direction[1], "directions": (), "temperature": 1.0}
+    corpora = [each for each in data.weighted if direction in data.directions_of(each.corpus)]
+    train = [each.model_copy(update={"corpus": _turned(each.corpus, data, direction)}) for each in corpora]
+    held_out = {
+        name: tuple(_turned(each, data, direction) for each in references if direction in data.directions_of(each))
+        for name, references in (("validation", data.validation), ("test", data.test))
+    }
+    changed = data.model_copy(update={**own, "train": tuple(train), **held_out})
+    return changed.model_dump(mode="json", exclude_none=True)
+
+
+def _turned(corpus: CorpusReference, data: Data, direction: Languages) -> CorpusReference:
+    """A corpus for one direction, whose files may name its sides in the other order."""
+    is_turned = data.languages_of(corpus) != direction
+    if isinstance(corpus, str):
+        return corpus
+    changes: dict[str, Any] = {"languages": None}
+    if isinstance(corpus, FilePair) and is_turned:
+        changes |= {"source": corpus.target, "target": corpus.source}
+    if isinstance(corpus, CorpusFile) and is_turned and corpus.columns:
+        changes |= {"columns": corpus.columns[::-1]}
+    return corpus.model_copy(update=changes)
+
+
+def _other_sources(data: Data, direction: Languages) -> list[str]:
+    """Files with text in the source language of a direction, in the training text of other directions."""
+    files = []
+    for each in data.weighted:
+        languages = data.languages_of(each.corpus)
+        if not isinstance(each.corpus, FilePair) or each.tagged or direction in (languages, languages[::-1]):
+            continue
+        sides = dict(zip(languages, (each.corpus.source, each.corpus.target), strict=True))
+        files += [sides[direction[0]]] if direction[0] in sides else []
+    return files
 
 
 def _count_monolingual(files: Sequence[str], teacher: Bundle) -> int:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Languages, Pair
+from dragoman.dataset.pairs import find_training_corpora
 from dragoman.errors import UserError
 from dragoman.languages.scripts import (
     HAN_OR_KANA,
@@ -20,7 +20,7 @@ from dragoman.languages.scripts import (
     has_no_spaces,
     script_shares,
 )
-from dragoman.settings import Text, Training, WeightedCorpus
+from dragoman.settings import Data, Text, Training, WeightedCorpus
 from dragoman.system.resumable import grouped
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
@@ -71,6 +71,7 @@ class TextFacts:
         similar_neighbors: Whether lines that follow each other have similar sources.
         old_share: Pairs of old text in an epoch for each of these, if training starts from a bundle.
         old_likeness: How similar the old text is, at most 1; see `text_in_common`.
+        by_direction: Pairs in each direction of a model with several.
     """
 
     pairs: int
@@ -83,6 +84,7 @@ class TextFacts:
     similar_neighbors: bool = False
     old_share: float = 0.0
     old_likeness: float = 0.0
+    by_direction: dict[Languages, int] = field(default_factory=dict)
 
     def with_pairs(self, number: int) -> TextFacts:
         """The facts about this text with `number` more pairs of the same length on average."""
@@ -129,9 +131,20 @@ class TextFacts:
 
 
 def collect_facts(
-    corpora: Sequence[WeightedCorpus], languages: Languages, data_directory: Path | None
+    corpora: Sequence[WeightedCorpus],
+    languages: Languages,
+    data_directory: Path | None,
+    directions: Sequence[Languages] = (),
 ) -> tuple[TextFacts, list[Pair]]:
     """Read corpora once.
+
+    In a model with several directions, each pair counts in each of its directions, so both sides are in all languages.
+
+    Args:
+        corpora: The corpora.
+        languages: Source and target of corpora that state none.
+        data_directory: Mirror of the dataset catalog.
+        directions: Those of a model with several.
 
     Returns:
         The facts, with the defaults of what only tokenizers show, and a sample: some thousand pairs, evenly spread.
@@ -141,9 +154,11 @@ def collect_facts(
     """
     read, pairs, sides = 0, 0.0, (_Counter(), _Counter())
     neighbors, sample = NeighborSimilarity(), _Sample()
-    for chunk, weight in _chunks(corpora, languages, data_directory):
+    by_direction: Counter[Languages] = Counter()
+    for chunk, weight in _chunks(corpora, languages, data_directory, directions):
+        by_direction.update(pair.direction for pair in chunk if pair.direction)
         if read < SAMPLE:
-            neighbors.add([pair.source for pair in chunk])
+            neighbors.add([pair.source for pair in chunk if pair.direction == chunk[0].direction])
         read += len(chunk)
         pairs += weight * len(chunk)
         sample.add(chunk)
@@ -153,20 +168,30 @@ def collect_facts(
         raise UserError("the training text has no pair with text on both sides")
     source = sides[0].facts([pair.source for pair in sample.pairs])
     target = sides[1].facts([pair.target for pair in sample.pairs])
-    return TextFacts(max(1, round(pairs)), source, target, similar_neighbors=neighbors.similar), sample.pairs
+    facts = TextFacts(max(1, round(pairs)), source, target, similar_neighbors=neighbors.similar)
+    return replace(facts, by_direction=dict(by_direction)), sample.pairs
 
 
 def _chunks(
-    corpora: Sequence[WeightedCorpus], languages: Languages, data_directory: Path | None
+    corpora: Sequence[WeightedCorpus],
+    languages: Languages,
+    data_directory: Path | None,
+    directions: Sequence[Languages],
 ) -> Iterator[tuple[list[Pair], float]]:
     """Complete pairs with their weight."""
     source, target = languages
-    references = [weighted.corpus for weighted in corpora]
-    found = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
-    for corpus, weighted in zip(found, corpora, strict=True):
-        complete = (pair for pair in corpus.read() if pair.complete)
-        for chunk in grouped(complete, CHUNK):
+    for weighted in corpora:
+        data = Data(
+            source_language=source, target_language=target, train=(weighted,), directions=_used(weighted, directions)
+        )
+        for chunk in grouped(iter(find_training_corpora(data, data_directory)), CHUNK):
             yield chunk, weighted.weight
+
+
+def _used(corpus: WeightedCorpus, directions: Sequence[Languages]) -> tuple[Languages, ...]:
+    """The directions that a corpus is used for."""
+    stated = None if isinstance(corpus.corpus, str) else corpus.corpus.languages
+    return tuple(each for each in directions if stated in (each, each[::-1]))
 
 
 class _Counter:

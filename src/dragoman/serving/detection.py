@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from dragoman.doctor.input import TrainingText
-from dragoman.languages.identify import LanguageProfile, identify, load_identifier
+from dragoman.languages.identify import LanguageProfile, identify, identify_each, load_identifier
 from dragoman.serving.models import ModelTable
 
 UNKNOWN = "unknown"
@@ -33,5 +34,12 @@ class LanguageDetector:
 
     def detect(self, text: str) -> list[tuple[str, float]]:
         """Languages with confidences from 0 to 1, the best first; never empty, as it may be `UNKNOWN`."""
-        found = identify(text, self._profile)
-        return [(language, round(confidence, 4)) for language, confidence in found] or [(UNKNOWN, 0.0)]
+        return _rounded(identify(text, self._profile))
+
+    def detect_each(self, texts: Sequence[str]) -> list[tuple[str, float]]:
+        """The language and the confidence of each of some texts that belong together."""
+        return [_rounded(found)[0] for found in identify_each(texts, self._profile)]
+
+
+def _rounded(found: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    return [(language, round(confidence, 4)) for language, confidence in found] or [(UNKNOWN, 0.0)]

@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from dragoman.documents.segment import Segment, TranslateSegments
+from dragoman.serving.mixed_batches import mixing_key
 
 _USUAL_TOKENS = 125
 """Sentences are seldom longer."""
@@ -97,7 +98,7 @@ class FairQueue:
             del self._waiting[job.client], self._clients[job.client]
 
     def take(self, tokens: int) -> list[Job]:
-        """Remove and return a batch of one translator: the next job, and those of similar length among the next ones.
+        """Remove and return a batch of one engine: the next job, and those of similar length among the next ones.
 
         Others are not looked at: with four times as many, translating was no faster, and under overload, sentences of
         unusual length waited twice as long as others.
@@ -168,11 +169,11 @@ def _excess(tokens: int) -> int:
 
 
 def _most_similar(jobs: list[Job], tokens: int) -> list[Job]:
-    """The first job, and those of the same translator whose lengths are nearest, within a size with padding."""
+    """The first job, and those that can be in the same batch whose lengths are nearest, within a size with padding."""
     if not jobs:
         return []
-    first = jobs[0]
-    others = [job for job in jobs[1:] if job.translate == first.translate]
+    first, key = jobs[0], mixing_key(jobs[0].translate)
+    others = [job for job in jobs[1:] if mixing_key(job.translate) == key]
     batch, longest = [first], first.tokens
     for job in sorted(others, key=lambda job: abs(job.tokens - first.tokens)):
         longest = max(longest, job.tokens)

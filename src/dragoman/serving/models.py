@@ -17,6 +17,7 @@ from dragoman.engines import EngineRequest
 from dragoman.engines.choose import ComputeType
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe
+from dragoman.serving.mixed_batches import DirectionTranslator
 from dragoman.serving.page.words import WordTranslator
 from dragoman.settings import Decoding
 from dragoman.system.device import find_device
@@ -35,6 +36,7 @@ class ServedModel:
         bundle: The bundle, if there is one.
         whole_lines: Whether lines are not split into sentences, or which are not.
         words: What the page shows of each word, if there is a bundle.
+        is_zero_shot: Whether it was never trained for this direction.
     """
 
     source: str
@@ -44,6 +46,7 @@ class ServedModel:
     bundle: Bundle | None = None
     whole_lines: WholeLines = False
     words: WordTranslator | None = None
+    is_zero_shot: bool = False
 
 
 Route = tuple[ServedModel, ...]
@@ -53,46 +56,56 @@ Route = tuple[ServedModel, ...]
 class ModelTable:
     """The served models by direction.
 
+    Two trained models with a pivot language between them come before a direction that a model was never trained for:
+    they translate better, unless the model knows very many languages. Such a direction is not listed.
+
     Raises:
         UserError: There is no model, or two models have the same direction.
     """
 
     def __init__(self, models: Sequence[ServedModel]) -> None:
-        self._models: dict[tuple[str, str], ServedModel] = {}
+        self._trained: dict[tuple[str, str], ServedModel] = {}
+        self._zero_shot = {(model.source, model.target): model for model in models if model.is_zero_shot}
         for model in models:
-            if (model.source, model.target) in self._models:
+            if model.is_zero_shot:
+                continue
+            if (model.source, model.target) in self._trained:
                 raise UserError(f"two bundles translate from {model.source} to {model.target}; serve one of them")
-            self._models[model.source, model.target] = model
+            self._trained[model.source, model.target] = model
         if not models:
             raise UserError("no bundle to serve")
 
     @property
     def models(self) -> list[ServedModel]:
-        """All models, in the order in which they were given."""
-        return list(self._models.values())
+        """The models of trained directions, in the order in which they were given."""
+        return list(self._trained.values())
 
     @cached_property
     def sources(self) -> list[str]:
         """The languages that can be translated."""
-        return list(dict.fromkeys(source for source, _ in self._models))
+        return list(dict.fromkeys(source for source, _ in self._trained))
 
     @cached_property
     def languages(self) -> list[str]:
         """All languages."""
-        return list(dict.fromkeys(language for pair in self._models for language in pair))
+        return list(dict.fromkeys(language for pair in self._trained for language in pair))
 
     def targets(self, source: str) -> list[str]:
-        """The languages into which a language can be translated, directly or by two models."""
-        return [language for language in self.languages if self.route(source, language)]
+        """The languages into which a language can be translated by trained models, directly or by two of them."""
+        return [language for language in self.languages if self._trained_route(source, language)]
 
     def route(self, source: str, target: str) -> Route:
         """The model from one language to another, otherwise two models with a pivot; empty if there are none."""
+        untrained = self._zero_shot.get((source, target))
+        return self._trained_route(source, target) or ((untrained,) if untrained else ())
+
+    def _trained_route(self, source: str, target: str) -> Route:
         if source == target:
             return ()
-        if direct := self._models.get((source, target)):
+        if direct := self._trained.get((source, target)):
             return (direct,)
-        for (first, pivot), model in self._models.items():
-            if first == source and (second := self._models.get((pivot, target))):
+        for (first, pivot), model in self._trained.items():
+            if first == source and (second := self._trained.get((pivot, target))):
                 return (model, second)
         return ()
 
@@ -160,11 +173,12 @@ def _serve(translator: Translator, memories: Mapping[str, str]) -> ServedModel:
     return ServedModel(
         data.source_language,
         data.target_language,
-        texts.translate_segments,
+        DirectionTranslator(texts),
         translator.text_search.count_tokens,
         bundle,
         texts.whole_lines,
         WordTranslator(texts),
+        bundle.is_zero_shot,
     )
 
 

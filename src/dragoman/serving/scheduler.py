@@ -16,6 +16,7 @@ from dragoman.documents.sentences import CountTokens, DividedSegments
 from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import FairQueue, Job, Priority
+from dragoman.serving.mixed_batches import translate_jobs
 from dragoman.settings.serving import Serving
 from dragoman.text.translation import Translation
 
@@ -64,7 +65,7 @@ def deliver(batch: list[Job], results: Sequence[Translation | Exception]) -> Non
 def translate_batch(batch: list[Job]) -> Sequence[Translation | Exception]:
     """The translation of each job; if that fails, of each job by itself, so that one text cannot harm the others."""
     try:
-        results = batch[0].translate([job.segment for job in batch])
+        results = translate_jobs([(job.translate, job.segment) for job in batch])
         assert len(results) == len(batch), "one translation for each segment"
         return results
     except Exception as error:

@@ -23,14 +23,11 @@ from dragoman.serving.storage import CORRECTIONS_FILE, GLOSSARIES_FILE, Correcti
 from dragoman.serving.texts import Client, OpenText, TranslatedText, open_plain_text, read_words, translate_texts
 from dragoman.settings.serving import Serving
 from dragoman.text.glossary import Glossary
-from dragoman.text.usual_case import MIN_WORDS
 
 Result = TypeVar("Result")
 KEY_PARAMETERS = ("api_key", "auth_key", "key")
 """What the protocols call the API key."""
 
-CLEAR = 0.99
-"""Confidence from which a text of few words has its own language, not that of the other texts."""
 _SCHEME = "DeepL-Auth-Key "
 _SMALL = 100_000  # bytes of a body that is read even if the address has sent too many requests
 
@@ -172,20 +169,8 @@ class Service:
         return self.detector.detect(await read_words(texts, text_format))[0]
 
     async def detect_each(self, texts: Sequence[str], text_format: str = "text") -> list[tuple[str, float]]:
-        """The language of each text with the confidence, as `detect` returns them.
-
-        A text of few words that does not show its language is in that of all texts together, and so is one without
-        words.
-        """
-        words = [await read_words([text], text_format) for text in texts]
-        together = self.detector.detect("\n".join(words))[0]
-        found = []
-        for text in words:
-            language, confidence = self.detector.detect(text)[0]
-            is_vague = language != UNKNOWN and confidence < CLEAR and len(text.split()) < MIN_WORDS
-            is_wordless = not any(map(str.isalpha, text))
-            found.append(together if is_vague or is_wordless else (language, confidence))
-        return found
+        """The language of each text with the confidence, as `detect` returns them; see `identify_each`."""
+        return self.detector.detect_each([await read_words([text], text_format) for text in texts])
 
     async def find_routes(
         self, source: str, target: str, texts: Sequence[str], text_format: str = "text"

@@ -25,12 +25,31 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _as_direction(value: Any) -> Any:
+    """``de-en``, or ``pt-BR:en``, as a pair of codes."""
+    return tuple(value.split(":" if ":" in value else "-")) if isinstance(value, str) else _as_tuple(value)
+
+
+Direction = Annotated[
+    tuple[Annotated[str, Field(pattern=_LANGUAGE_CODE)], Annotated[str, Field(pattern=_LANGUAGE_CODE)]],
+    BeforeValidator(_as_direction),
+]
+_Languages = Annotated[
+    Direction | None,
+    Field(
+        description="The languages of source and target, such as ['de', 'hsb'], in models with several directions; "
+        "unset for data.source_language and data.target_language."
+    ),
+]
+
+
 class FilePair(Settings):
     """Two line-aligned text files whose names do not follow one pattern."""
 
     source: str = Field(description="File with one source sentence per line, plain or .gz.")
     target: str = Field(description="File with the translation of each line.")
     encoding: Encoding = None
+    languages: _Languages = None
 
 
 class CorpusFile(Settings):
@@ -56,6 +75,7 @@ class CorpusFile(Settings):
         description="Whether quotation marks enclose columns of a CSV or TSV file, as Excel writes them; unset for "
         "true in CSV and false in TSV files.",
     )
+    languages: _Languages = None
 
 
 CorpusReference = str | FilePair | CorpusFile
@@ -125,10 +145,24 @@ class Data(Settings):
     """The sentence pairs for training, validation and tests."""
 
     source_language: str = Field(
-        pattern=_LANGUAGE_CODE, description="Code of the language to translate from, such as 'de'."
+        pattern=_LANGUAGE_CODE,
+        description="Code of the language to translate from, such as 'de'; with several directions, that of the first.",
     )
     target_language: str = Field(
-        pattern=_LANGUAGE_CODE, description="Code of the language to translate into, such as 'en'."
+        pattern=_LANGUAGE_CODE,
+        description="Code of the language to translate into, such as 'en'; with several directions, that of the first.",
+    )
+    directions: Annotated[tuple[Direction, ...], BeforeValidator(_as_tuple)] = Field(
+        (),
+        description="The directions of a model with several, such as ['de-hsb', 'hsb-de']; unset for all that the "
+        "languages of the training corpora allow, each pair both ways. Empty for a model with one direction.",
+    )
+    temperature: float = Field(
+        1.0,
+        ge=1,
+        le=100,
+        description="Balance of pairs of languages in a model with several directions: their shares are proportional "
+        "to n^(1/temperature) for n pairs (Arivazhagan et al. 2019). 1: in proportion to their text.",
     )
     train: tuple[_TrainingCorpus, ...] = Field(
         min_length=1,
@@ -175,8 +209,23 @@ class Data(Settings):
 
     @property
     def languages(self) -> tuple[str, str]:
-        """Codes of the source and the target language."""
+        """Codes of the source and the target language; with several directions, those of the first."""
         return self.source_language, self.target_language
+
+    @property
+    def all_languages(self) -> list[str]:
+        """The codes of all languages, each once."""
+        return list(dict.fromkeys(code for direction in self.directions or (self.languages,) for code in direction))
+
+    def languages_of(self, reference: CorpusReference) -> tuple[str, str]:
+        """The languages of a corpus: those that it states, or else those of the recipe."""
+        stated = None if isinstance(reference, str) else reference.languages
+        return stated or self.languages
+
+    def directions_of(self, reference: CorpusReference) -> list[tuple[str, str]]:
+        """The directions that a corpus is used for: that of its languages, and the opposite one."""
+        languages = self.languages_of(reference)
+        return [each for each in (languages, languages[::-1]) if each in self.directions]
 
     @property
     def least_held_out_weight(self) -> float:
@@ -192,3 +241,59 @@ class Data(Settings):
     def weighted(self) -> list[WeightedCorpus]:
         """The training corpora, all with weights."""
         return [each if isinstance(each, WeightedCorpus) else WeightedCorpus(corpus=each) for each in self.train]
+
+
+def resolve_directions(data: dict[str, Any]) -> dict[str, Any]:
+    """The section of a recipe as plain data, with all directions that the text has if it is in several languages.
+
+    A recipe whose corpora are all in the same two languages has one direction, unless it names more. If it names no
+    source and target language, they are those of the first direction.
+
+    Args:
+        data: The section, which may be invalid; then it is returned as it is, for validation to report it.
+    """
+    train, default = data.get("train"), (data.get("source_language"), data.get("target_language"))
+    if not isinstance(train, list | tuple):
+        return data
+    stated = [_stated_languages(each) for each in train]
+    pairs = list(dict.fromkeys(each for each in stated if each))
+    directions = data.get("directions") or []
+    known = [(source, target) for source, target in [default] if isinstance(source, str) and isinstance(target, str)]
+    if not directions and len({frozenset(pair) for pair in [*known, *pairs]}) > 1:
+        plain = known if None in stated else []
+        directions = [list(each) for each in dict.fromkeys(e for pair in [*plain, *pairs] for e in (pair, pair[::-1]))]
+        data = {**data, "directions": directions}
+    first = _as_direction(directions[0]) if isinstance(directions, list | tuple) and directions else None
+    if isinstance(first := first or next(iter(pairs), None), tuple) and len(first) == 2:
+        data = {"source_language": first[0], "target_language": first[1], **data}
+    return data
+
+
+def _stated_languages(corpus: Any) -> tuple[str, str] | None:
+    """The languages in the table of a corpus as plain data."""
+    if not isinstance(corpus, dict):
+        return None
+    languages = _as_direction(corpus.get("languages"))
+    if isinstance(languages, tuple) and len(languages) == 2 and all(isinstance(each, str) for each in languages):
+        return languages[0], languages[1]
+    return _stated_languages(corpus.get("corpus"))
+
+
+def direction_problem(data: Data) -> str | None:
+    """What is wrong with the directions of a recipe, or None."""
+    if not data.directions:
+        return None
+    if any(source.lower() == target.lower() for source, target in data.directions):
+        return "data.directions: source and target of a direction must differ"
+    if len(set(data.directions)) < len(data.directions):
+        return "data.directions: a direction is listed twice"
+    used = [data.directions_of(each.corpus) for each in data.weighted]
+    if lacking := [each for each in data.directions if not any(each in directions for directions in used)]:
+        return (
+            f"data.directions: no training corpus is in {' and '.join(map('-'.join, lacking))}; give corpora their "
+            "languages, as in {file = FILE, languages = ['de', 'hsb']}, or leave the direction out"
+        )
+    if not all(used):
+        languages = data.languages_of(data.weighted[used.index([])].corpus)
+        return f"data.train: a corpus is in {'-'.join(languages)}, which is in none of data.directions"
+    return None

@@ -55,6 +55,16 @@ class Recipe(Settings):
             lambda recipe: recipe.distillation.mono and not recipe.distillation.teachers,
             "distillation.mono needs distillation.teachers",
         ),
+        Rule(
+            lambda recipe: (
+                recipe.data.directions and not (recipe.text.joint and recipe.text.tokenizer in ("bpe", "unigram"))
+            ),
+            "data.directions: a model with several needs text.joint = true and text.tokenizer = 'bpe' or 'unigram'",
+        ),
+        Rule(
+            lambda recipe: recipe.data.directions and (recipe.distillation.teachers or recipe.diversification.weight),
+            "data.directions: distillation and diversification are for models with one direction",
+        ),
     )
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",

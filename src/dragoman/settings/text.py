@@ -76,6 +76,14 @@ class Text(Settings):
         description="Maximum number of pairs from which subwords are learned, evenly spaced in the training text (bpe, "
         "unigram); words are counted in all pairs.",
     )
+    temperature: float = advanced(
+        5.0,
+        ge=1,
+        le=100,
+        description="Balance of languages in the text from which a vocabulary for several directions is learned: "
+        "their shares are proportional to n^(1/temperature) for n sentences, so that words of a small language are not "
+        "split into single characters.",
+    )
     minimum_frequency: int = advanced(
         1,
         ge=1,

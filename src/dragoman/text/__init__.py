@@ -2,8 +2,8 @@
 
 The way of a sentence: `normalization`, then `masking` of what `placeholders` and `number_forms` find, then a tokenizer.
 
-- Tokenizers: `tokenizer` (what all of them do), `registry` (the table), `vocabulary`; `subword`, `subword_training` and
-  `bpe_dropout`; `words` with `detokenizer`; `sentencepiece` and `multilingual`, which are imported
+- Tokenizers: `tokenizer` (what all of them do), `registry` (the table), `vocabulary`; `subword`, `subword_training`,
+  `subword_growth` and `bpe_dropout`; `words` with `detokenizer`; `sentencepiece`, which is imported; `multilingual`
 - Copied spans: `masking`, `tag_spaces`, `known_characters`; what a translation must keep: `quantities`
 - Terms: `glossary`, `term_matcher`, `term_marks`, `lemmas`, `word_forms`
 - Changes to training text: `augmentation`, `sentence_changes` (the same for ids), `noise`, `usual_case`

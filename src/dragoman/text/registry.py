@@ -5,7 +5,7 @@ from __future__ import annotations
 import filecmp
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from dragoman.errors import UserError, nearest, shortened
 from dragoman.settings import Text
 from dragoman.system.files import read_json, write_text
-from dragoman.text.multilingual import StoredMultilingual
+from dragoman.text.multilingual import MultilingualTokenizer, StoredMultilingual, language_token
 from dragoman.text.sentencepiece import load_sentencepiece
 from dragoman.text.subword import load_subwords
 from dragoman.text.subword_training import train_subwords
@@ -77,6 +77,24 @@ def train_tokenizers(
     else:
         (first,), (second,) = train([source], settings), train([target], settings)
     return first, second
+
+
+def train_multilingual(
+    texts: Mapping[str, Iterable[str]], settings: Text
+) -> tuple[MultilingualTokenizer, MultilingualTokenizer]:
+    """Train the tokenizers of source and target of a model with several languages, which have one vocabulary.
+
+    Args:
+        texts: The sentences of each language, by its code.
+        settings: What to train; a subword tokenizer.
+
+    Raises:
+        UserError: The settings leave no vocabulary entries for subwords.
+    """
+    tokens = {language: language_token(language) for language in texts}
+    splits, *_ = train_subwords(list(texts.items()), settings, list(tokens.values()))
+    first = next(iter(texts))
+    return MultilingualTokenizer(splits, tokens, first, "target"), MultilingualTokenizer(splits, tokens, None, "target")
 
 
 def describe_vocabularies(source: Tokenizer, target: Tokenizer, joint: bool) -> str:

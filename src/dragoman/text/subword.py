@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -78,6 +78,15 @@ class SubwordTokenizer(Tokenizer):
         pieces = self._backend.model.tokenize(start + self.normalize(letters))
         return [piece.id for piece in pieces]
 
+    def split_words(self, text: str) -> list[str]:
+        """The words of normalized text, which are split into subwords one by one."""
+        assert self._backend.pre_tokenizer, "all our tokenizers have one"
+        return [word for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(text)]
+
+    def split_word(self, word: str) -> list[str]:
+        """The subwords of one of these words."""
+        return [piece.value for piece in self._backend.model.tokenize(word)]
+
     def normalize(self, text: str) -> str:
         """The text as it is split into subwords."""
         return self._backend.normalizer.normalize_str(text) if self._backend.normalizer else text
@@ -112,23 +121,40 @@ class SubwordTokenizer(Tokenizer):
             "specials": self.vocabulary.specials.model_dump(),
             "tokenizer": json.loads(self._backend.to_str()),
         }
-        if self.masking:
-            data["numbers_as_text"] = sorted(self.masking.numbers_as_text)
-            data["numbers_with_exchange"] = sorted(self.masking.numbers_with_exchange)
-            data["known_characters"] = self.masking.known and self.masking.known.characters
-            data["usual_case"] = self.masking.case and asdict(self.masking.case)
-        return data
+        return data | store_masking(self.masking) if self.masking else data
 
 
-class _Stored(Settings):
-    type: SubwordKind
-    pre_tokenizer: PreTokenizer
-    specials: Specials
-    tokenizer: dict[str, Any]
+def store_masking(masking: Masking) -> dict[str, Any]:
+    """What is masked, as plain data for JSON; `StoredMasking` reads it."""
+    return {
+        "numbers_as_text": sorted(masking.numbers_as_text),
+        "numbers_with_exchange": sorted(masking.numbers_with_exchange),
+        "known_characters": masking.known and masking.known.characters,
+        "usual_case": masking.case and asdict(masking.case),
+    }
+
+
+class StoredMasking(Settings):
+    """What `store_masking` returns."""
+
     numbers_as_text: frozenset[str] | None = None  # None: the vocabulary has no reserved tokens
     numbers_with_exchange: frozenset[str] = frozenset()  # bundles of older versions lack this key and the next two
     known_characters: str | None = None
     usual_case: UsualCase | None = None
+
+    def restore(self, normalize: Callable[[str], str]) -> Masking | None:
+        """What is masked, given how the tokenizer normalizes text; None if nothing is."""
+        if self.numbers_as_text is None:
+            return None
+        known = None if self.known_characters is None else KnownCharacters(self.known_characters, normalize)
+        return Masking(self.numbers_as_text, known, self.numbers_with_exchange, self.usual_case)
+
+
+class _Stored(StoredMasking):
+    type: SubwordKind
+    pre_tokenizer: PreTokenizer
+    specials: Specials
+    tokenizer: dict[str, Any]
 
 
 def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
@@ -152,13 +178,7 @@ def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
     specials = {ids.get(token) for token in special_tokens(stored.specials)}
     if sorted(ids.values()) != list(range(len(ids))) or not specials <= {0, 1, 2, 3}:
         raise UserError(f"the {stored.type} tokenizer is broken: ids must be 0 to n, with the special tokens first")
-    normalize = backend.normalizer.normalize_str if backend.normalizer else str
-    known = None if stored.known_characters is None else KnownCharacters(stored.known_characters, normalize)
-    masking = (
-        None
-        if stored.numbers_as_text is None
-        else Masking(stored.numbers_as_text, known, stored.numbers_with_exchange, stored.usual_case)
-    )
+    masking = stored.restore(backend.normalizer.normalize_str if backend.normalizer else str)
     if masking and not ids.keys() >= set(ALL_RESERVED):
         raise UserError(f"the {stored.type} tokenizer is broken: its vocabulary lacks reserved tokens")
     return SubwordTokenizer(stored.type, stored.pre_tokenizer, stored.specials, backend, masking)

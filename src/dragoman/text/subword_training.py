@@ -25,30 +25,33 @@ _SCORE_DIGITS = 4
 _MAX_WORD_LENGTH = 1000
 
 
-def train_subwords(sides: Sequence[tuple[str, Iterable[str]]], settings: Text) -> list[SubwordTokenizer]:
+def train_subwords(
+    sides: Sequence[tuple[str, Iterable[str]]], settings: Text, languages: Sequence[str] = ()
+) -> list[SubwordTokenizer]:
     """One tokenizer trained on all sides, returned once for each of them.
 
     Args:
         sides: For each, its language and its sentences.
         settings: What to train.
+        languages: Spellings of the tokens of languages, which the vocabulary gets.
 
     Raises:
         UserError: The settings leave no vocabulary entries for subwords, or a special token is unsuitable.
     """
     assert settings.tokenizer in ("bpe", "unigram")
-    reserved = _reserved_tokens(settings)
+    reserved = _reserved_tokens(settings, languages)
     normalizer = _normalizer(settings)
     texts = [normalizer.normalize_str(_without_long_words(text)) for _, side in sides for text in side]
     texts = _without_rare_characters(texts, settings.vocabulary_size - len(reserved))
-    backend = _train(texts, reserved, settings)
+    backend = _train(texts, reserved, settings, languages)
     backend.normalizer = normalizer
     masking = Masking() if settings.placeholders else None
     tokenizer = SubwordTokenizer(settings.tokenizer, settings.pre_tokenizer, settings.specials, backend, masking)
     return [tokenizer] * len(sides)
 
 
-def _reserved_tokens(settings: Text) -> list[str]:
-    """Tokens that are not learned: the special tokens, then the bytes, then reserved characters."""
+def _reserved_tokens(settings: Text, languages: Sequence[str]) -> list[str]:
+    """Tokens that are not learned: special tokens, bytes, reserved characters, tokens of languages."""
     specials = special_tokens(settings.specials)
     for name, spelling in settings.specials.model_dump().items():
         if len(spelling) < 2 or spelling.startswith("<0x"):
@@ -61,6 +64,7 @@ def _reserved_tokens(settings: Text) -> list[str]:
         "text.byte_fallback": BYTES if settings.byte_fallback else [],
         "text.placeholders": list(ALL_RESERVED) if settings.placeholders else [],
         "text.terms": list(TERM_MARKS) if settings.terms else [],
+        "the languages": list(languages),
     }
     reserved = [token for tokens in groups.values() for token in tokens]
     if settings.vocabulary_size <= len(reserved) + 1:
@@ -80,9 +84,9 @@ def _without_long_words(text: str) -> str:
     return " ".join(word for word in text.split() if len(word) <= _MAX_WORD_LENGTH)
 
 
-def _train(texts: list[str], reserved: list[str], settings: Text) -> Backend:
+def _train(texts: list[str], reserved: list[str], settings: Text, languages: Sequence[str]) -> Backend:
     backend = Backend(models.BPE() if settings.tokenizer == "bpe" else models.Unigram())
-    backend.pre_tokenizer = _pre_tokenizer(settings)
+    backend.pre_tokenizer = _pre_tokenizer(settings, languages)
     backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()])
     backend.train_from_iterator(texts, _trainer(reserved, settings), length=len(texts))
     data = json.loads(backend.to_str())
@@ -105,12 +109,13 @@ def _normalizer(settings: Text) -> normalizers.Normalizer:
     return normalizers.Sequence(steps)
 
 
-def _pre_tokenizer(settings: Text) -> pre_tokenizers.PreTokenizer:
-    """Splits text into words that start with U+2581, and splits the spellings of special tokens and byte tokens.
+def _pre_tokenizer(settings: Text, languages: Sequence[str] = ()) -> pre_tokenizers.PreTokenizer:
+    """Splits text into words that start with U+2581, and splits the spellings of special, language and byte tokens.
 
     Therefore no learned subword can equal such a token, and no text can be encoded as one.
     """
-    spellings = [re.escape(token[0]) + f"(?={re.escape(token[1:])})" for token in special_tokens(settings.specials)]
+    whole = [*special_tokens(settings.specials), *languages]
+    spellings = [re.escape(token[0]) + f"(?={re.escape(token[1:])})" for token in whole]
     breaks = "|".join([*spellings, "<(?=0x)"])
     steps: list[Any] = [pre_tokenizers.Metaspace(), pre_tokenizers.Split(Regex(breaks), "merged_with_previous")]
     if settings.placeholders:

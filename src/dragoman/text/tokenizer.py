@@ -84,6 +84,11 @@ class Tokenizer(ABC):
         return mask.restore(self.decode_masked(ids)) if self.masking else self.decode(ids)
 
     @property
+    def forbidden_ids(self) -> list[int]:
+        """The ids that never occur in translations."""
+        return self.vocabulary.forbidden_ids
+
+    @property
     def reserved_ids(self) -> list[int]:
         """The ids of reserved tokens, in the order of `ALL_RESERVED`; none if there are no reserved tokens."""
         return [self.vocabulary.ids[token] for token in ALL_RESERVED] if self.masking else []

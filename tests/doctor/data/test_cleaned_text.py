@@ -55,7 +55,7 @@ def test_what_is_left_out_is_counted_and_listed(damaged: Corpora) -> None:
     kept = pairs_of(cleaned)
     assert len(kept) == cleaned.kept
     assert len(set(kept)) == cleaned.kept
-    rows = [line.split("\t") for line in cleaned.listing.read_text("utf-8").splitlines()[1:]]
+    rows = [line.split("\t") for line in cleaned.listings[0].read_text("utf-8").splitlines()[1:]]
     assert [int(row[1]) for row in rows] == [1, 2, 21, 22, 23, SIZE + 1, SIZE + 2, SIZE + 3]
 
 
@@ -65,7 +65,7 @@ def test_text_is_checked_once(damaged: Corpora, tmp_path: Path) -> None:
     assert len(messages) == 1
     assert clean_corpora(damaged, messages.append) == first
     assert len(messages) == 1
-    first.listing.unlink()
+    first.listings[0].unlink()
     assert clean_corpora(damaged, messages.append) == first, "a damaged copy is made again"
     append(tmp_path, b"Neu.", b"New.")
     assert clean_corpora(damaged, no_log).kept == first.kept + 1

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from dragoman.corpus.corpus import find_corpora
+from dragoman.corpus.pair import Languages
 from dragoman.corpus.references import file_name
 from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs, mark_machine_made
 from dragoman.doctor.data.check import check_corpora
@@ -45,7 +46,7 @@ class CleanedText:
         errors: What is wrong with a whole corpus, such as swapped sides, trained on or not.
         warnings: Parts of files that are not used, and less serious findings that leaving out pairs does not solve.
         kept_by_corpus: The number of pairs that each corpus has in the copy, which contains them in order.
-        listing: A table of the pairs that were left out, with corpus, line and reasons.
+        listings: Tables of the pairs that were left out, with corpus, line and reasons.
     """
 
     files: FilePair
@@ -56,7 +57,14 @@ class CleanedText:
     errors: list[str]
     warnings: list[str]
     kept_by_corpus: list[int]
-    listing: Path
+    listings: tuple[Path, ...]
+
+    def write_listing(self, path: Path) -> None:
+        """Write a table of all pairs that were left out."""
+        with path.open("wb") as file:
+            for number, listing in enumerate(self.listings):
+                with listing.open("rb") as lines:
+                    file.writelines(islice(lines, bool(number), None))  # one header
 
     @property
     def is_mostly_left_out(self) -> bool:
@@ -86,21 +94,49 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
     data = mark_machine_made(data, data_directory)
     if not data.clean:
         return data, None
-    cleaned = clean_corpora(corpora_of_recipe(data, data_directory), log)
-    if cleaned.is_mostly_left_out:
-        problem = f"most of the training text has problems, which dragoman doctor data explains; {cleaned}"
-        raise UserError(f"{problem}; {cleaned.listing} lists them; {REMEDY}")
-    if cleaned.errors:
-        raise UserError("\n".join([*cleaned.errors, REMEDY]))
-    train: tuple[FilePair | WeightedCorpus, ...] = (cleaned.files,)
-    if any(each.weight != 1 or each.tagged for each in data.weighted):
-        train = tuple(_divide(cleaned, data, BuildCache(cache_directory() / "prepared", log)))
-    return data.model_copy(update={"train": train, "clean": False}), cleaned
+    parts, train = list[CleanedText](), list[FilePair | WeightedCorpus]()
+    cache = BuildCache(cache_directory() / "prepared", log)
+    for corpora in corpora_of_recipe(data, data_directory):
+        languages = corpora.source_language, corpora.target_language
+        weighted = [each for each in data.weighted if data.languages_of(each.corpus) == languages]
+        cleaned = clean_corpora(corpora, log)
+        if cleaned.is_mostly_left_out:
+            problem = f"most of the training text has problems, which dragoman doctor data explains; {cleaned}"
+            raise UserError(f"{problem}; {cleaned.listings[0]} lists them; {REMEDY}")
+        if cleaned.errors:
+            raise UserError("\n".join([*cleaned.errors, REMEDY]))
+        stated = languages if data.directions else None
+        if any(each.weight != 1 or each.tagged for each in weighted):
+            train += _divide(cleaned, weighted, stated, cache)
+        else:
+            train.append(cleaned.files.model_copy(update={"languages": stated}))
+        parts.append(cleaned)
+    return data.model_copy(update={"train": tuple(train), "clean": False}), _join(parts)
 
 
-def _divide(cleaned: CleanedText, data: Data, cache: BuildCache) -> Iterator[WeightedCorpus]:
+def _join(parts: Sequence[CleanedText]) -> CleanedText:
+    """What was left out of corpora in several pairs of languages."""
+    if len(parts) == 1:
+        return parts[0]
+    reasons = sum((Counter(each.reasons) for each in parts), Counter[str]())
+    return CleanedText(
+        parts[0].files,
+        kept=sum(each.kept for each in parts),
+        left_out=sum(each.left_out for each in parts),
+        copies=sum(each.copies for each in parts),
+        reasons=dict(reasons.most_common()),
+        errors=[error for each in parts for error in each.errors],
+        warnings=[warning for each in parts for warning in each.warnings],
+        kept_by_corpus=[number for each in parts for number in each.kept_by_corpus],
+        listings=tuple(listing for each in parts for listing in each.listings),
+    )
+
+
+def _divide(
+    cleaned: CleanedText, weighted: Sequence[WeightedCorpus], languages: Languages | None, cache: BuildCache
+) -> Iterator[WeightedCorpus]:
     """The corpora of a cleaned copy, divided into files, with their weights and marks."""
-    references = [each.corpus for each in data.weighted]
+    references = [each.corpus for each in weighted]
     if repeated := [one for one, number in Counter(map(file_name, references)).items() if number > 1]:
         raise UserError(f"data.train: {repeated[0]} is listed twice; list it once, with a higher weight")
     paths = [Path(file) for file in (cleaned.files.source, cleaned.files.target)]
@@ -115,10 +151,11 @@ def _divide(cleaned: CleanedText, data: Data, cache: BuildCache) -> Iterator[Wei
     identity = {"copy": cleaned.files.model_dump(), "pairs": cleaned.kept_by_corpus}
     with cache.lock(identity):
         entry = cache.get("divided", identity, build)
-    for number, (kept, weighted) in enumerate(zip(cleaned.kept_by_corpus, data.weighted, strict=True)):
+    for number, (kept, corpus) in enumerate(zip(cleaned.kept_by_corpus, weighted, strict=True)):
         if kept:
             source, target = (str(entry.path / f"{number}.{path.name}") for path in paths)
-            yield weighted.model_copy(update={"corpus": FilePair(source=source, target=target)})
+            files = FilePair(source=source, target=target, languages=languages)
+            yield corpus.model_copy(update={"corpus": files})
 
 
 def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> CleanedText:
@@ -173,7 +210,7 @@ def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> Clean
     with cache.lock(identity):
         entry = cache.get("cleaned", identity, build)
     source, target = (str(entry.path / name) for name in corpora.file_names)
-    return CleanedText(FilePair(source=source, target=target), **entry.facts, listing=entry.path / DROPPED)
+    return CleanedText(FilePair(source=source, target=target), **entry.facts, listings=(entry.path / DROPPED,))
 
 
 def _open_pairs(corpora: Corpora, references: Iterable[CorpusReference]) -> CorpusPairs:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.chunked_reader import ChunkedReader
 from dragoman.settings import CorpusReference, Data, FilePair
 
@@ -47,8 +48,38 @@ class Corpora:
         return f"train.{self.source_language}", f"train.{self.target_language}"
 
 
-def corpora_of_recipe(data: Data, data_directory: Path | None = None) -> Corpora:
-    """The corpora of a recipe, given its section `data`."""
-    held_out = (*data.validation, *data.test)
+def corpora_of_recipe(data: Data, data_directory: Path | None = None) -> list[Corpora]:
+    """The corpora of a recipe in each pair of languages, given its section `data`; one for most recipes."""
     train = [each.corpus for each in data.weighted]
-    return Corpora(data.source_language, data.target_language, train, held_out, data_directory)
+    return group_corpora(data.languages, train, [*data.validation, *data.test], data_directory)
+
+
+def group_corpora(
+    languages: Languages,
+    train: Sequence[CorpusReference],
+    held_out: Sequence[CorpusReference],
+    data_directory: Path | None,
+) -> list[Corpora]:
+    """Corpora in each pair of languages, in the order of the training corpora.
+
+    Args:
+        languages: Those of corpora that state none.
+        train: Corpora to train on.
+        held_out: Corpora for validation and test.
+        data_directory: Mirror of the dataset catalog.
+    """
+    pairs = dict.fromkeys(stated_languages(each) or languages for each in train)
+    return [
+        Corpora(
+            *pair,
+            train=[each for each in train if (stated_languages(each) or languages) == pair],
+            held_out=[each for each in held_out if (stated_languages(each) or languages) == pair],
+            data_directory=data_directory,
+        )
+        for pair in pairs
+    ]
+
+
+def stated_languages(reference: CorpusReference) -> Languages | None:
+    """The languages that a reference states."""
+    return None if isinstance(reference, str) else reference.languages

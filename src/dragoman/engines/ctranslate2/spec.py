@@ -128,10 +128,10 @@ def _set_feed_forward(spec: FeedForwardSpec, layer: FeedForward, residual: Subla
 
 def _set_output(spec: LinearSpec, bundle: Bundle) -> None:
     """Set the projection to the vocabulary, with a bias that excludes unk, pad and bos, as our search does."""
-    output, vocabulary = bundle.model.output, bundle.target.vocabulary
+    output, target = bundle.model.output, bundle.target
     spec.weight = _array(output.weight)
-    spec.bias = np.zeros(len(vocabulary), np.float32) if output.bias is None else _array(output.bias)
-    spec.bias[vocabulary.forbidden_ids] = FORBIDDEN
+    spec.bias = np.zeros(len(target.vocabulary), np.float32) if output.bias is None else _array(output.bias)
+    spec.bias[target.forbidden_ids] = FORBIDDEN
 
 
 def _set_linear(spec: LinearSpec, linear: nn.Linear) -> None:

@@ -12,13 +12,15 @@ from typing import Any
 
 import sentencepiece
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, each_direction, languages_of
 from dragoman.export.argos.sentence_splitter import sentence_splitter
 from dragoman.export.argos.sentencepiece_model import sentencepiece_model, unsupported_tokenizer
 from dragoman.export.ctranslate2 import exporter as ctranslate2
 from dragoman.export.protocol import ExportedModel, OutputKind, Outputs, list_other_settings, write_readme
 from dragoman.settings import Decoding
+from dragoman.system.files import read_json, write_json
 from dragoman.system.version import __version__
+from dragoman.text.multilingual import name_direction, without_language
 from dragoman.text.sentencepiece import SentencePieceTokenizer
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
@@ -39,28 +41,44 @@ MODEL_FILES = (
 
 def unsupported(bundle: Bundle) -> list[str]:
     """What Argos cannot express, see `Exporter.unsupported`."""
-    if bundle.source.language_ids:
-        return ["several languages: a package has one direction, and Argos puts no language in front of a sentence"]
-    reasons = ctranslate2.unsupported(bundle) + unsupported_tokenizer(bundle.source)
+    if bundle.target.language_ids:
+        return ["several languages, of which translations begin with one: Argos puts no language in front of them"]
+    reasons = ctranslate2.unsupported(bundle) + unsupported_tokenizer(without_language(bundle.source))
     if bundle.source.masking:
         reasons.append(
             "text.placeholders = true: Argos does not replace numbers and placeholders by reserved tokens, and would "
             "translate them wrongly; train with --set text.placeholders=false --set text.terms=false --set "
             "training.augmentation.terms=0"
         )
-    if reasons or _marks_spaces(bundle.target):
+    if reasons or _marks_spaces(without_language(bundle.target)):
         return reasons
     return ["the target's tokenizer: Argos concatenates tokens and cannot put spaces between words"]
 
 
 def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
-    """Write the package and a README into an existing directory."""
+    """Write the package, or one for each direction, and a README into an existing directory."""
+    views = each_direction(bundle)
+    names = [_write_package(each, directory, compute_type) for each in views]
+    values = {
+        "name": bundle.recipe.name,
+        "files": [package_file(each, directory).name for each in views],
+        "data": views[0].recipe.data,
+        "directory": names[0],
+        "settings": list_other_settings(bundle.recipe.decoding, ()),
+    }
+    write_readme(directory, README, values)
+
+
+def _write_package(bundle: Bundle, directory: Path, compute_type: str) -> str:
+    """Write the package of one direction; returns the name of the directory in it."""
     data = bundle.recipe.data
     name = f"translate-{data.source_language}_{data.target_language}-1_0"  # packages contain one directory
     package_path = package_file(bundle, directory)
     with TemporaryDirectory() as temporary, zipfile.ZipFile(package_path, "w") as package:
         model = Path(temporary)
         ctranslate2.write(bundle, model, compute_type)
+        if bundle.source.language_ids:
+            _begin_sources_with_language(bundle, model / "config.json")
         for file in MODEL_FILES:
             if (model / file).exists():
                 package.write(model / file, f"{name}/model/{file}", zipfile.ZIP_DEFLATED)
@@ -68,14 +86,17 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
         package.writestr(f"{name}/minisbd/rules.onnx", sentence_splitter(), zipfile.ZIP_DEFLATED)
         package.writestr(f"{name}/metadata.json", json.dumps(_metadata(bundle), indent=2))
         package.writestr(f"{name}/README.md", f"# {bundle.recipe.name}\n\nTrained with dragoman {__version__}.\n")
-    values = {
-        "name": bundle.recipe.name,
-        "file": package_path.name,
-        "data": data,
-        "directory": name,
-        "settings": list_other_settings(bundle.recipe.decoding, ()),
-    }
-    write_readme(directory, README, values)
+    return name
+
+
+def _begin_sources_with_language(bundle: Bundle, config: Path) -> None:
+    """Let CTranslate2 put the token of the target language in front of each source, which Argos cannot do.
+
+    It puts the start token there if the configuration says so. The decoder has another start token.
+    """
+    (language,) = bundle.source.language_ids
+    changes = {"bos_token": bundle.source.vocabulary.tokens[language], "add_source_bos": True}
+    write_json(config, read_json(config) | changes)
 
 
 def load(bundle: Bundle, directory: Path, compute_type: str) -> ExportedModel:
@@ -120,14 +141,17 @@ class ArgosModel:
                 _ArgosTokenizer(each, root / "sentencepiece.model") for each in (bundle.source, bundle.target)
             )
             source, target = tokenizers
-            recipe = bundle.recipe.model_copy(update={"decoding": DECODING})
+            self._languages = list(bundle.source.language_ids)
+            added = int(DECODING.max_length_ratio) * len(self._languages)  # sources are shorter by these tokens
+            decoding = DECODING.model_copy(update={"max_length_offset": DECODING.max_length_offset + added})
+            recipe = bundle.recipe.model_copy(update={"decoding": decoding})
             unpacked = replace(bundle, recipe=recipe, source=source, target=target)
             self._model = ctranslate2.load(unpacked, root / "model", compute_type)
-        self.decoding = self._model.decoding
+        self.decoding = DECODING
 
     def outputs(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Outputs]:
-        """Log-probabilities of the target tokens and eos."""
-        return self._model.outputs(sources, targets)
+        """Log-probabilities of the target tokens and eos; the package puts the token of a language in front."""
+        return self._model.outputs([ids[len(self._languages) :] for ids in sources], targets)
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         """Translations, tokenized and joined as Argos does."""
@@ -135,8 +159,9 @@ class ArgosModel:
 
 
 def package_file(bundle: Bundle, directory: Path) -> Path:
-    """The package of a bundle in the directory of its export."""
-    return directory / f"{bundle.recipe.name}.argosmodel"
+    """The package of a bundle in one direction, in the directory of its export."""
+    direction = f"-{name_direction(bundle.recipe.data.languages)}" if languages_of(bundle) else ""
+    return directory / f"{bundle.recipe.name}{direction}.argosmodel"
 
 
 class _ArgosTokenizer(Tokenizer):

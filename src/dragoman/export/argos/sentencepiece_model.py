@@ -7,7 +7,7 @@ import json
 import tempfile
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Tokenizer as Backend
 
+from dragoman.text.multilingual import without_language
 from dragoman.text.normalization import METASPACE
 from dragoman.text.sentencepiece import SentencePieceTokenizer
 from dragoman.text.subword import SubwordTokenizer
@@ -63,15 +64,17 @@ def sentencepiece_model(tokenizer: Tokenizer) -> bytes:
     """The file of a SentencePiece model that splits text as the tokenizer does.
 
     Args:
-        tokenizer: One for which `unsupported_tokenizer` returns no reason.
+        tokenizer: One for which `unsupported_tokenizer` returns no reason, perhaps with tokens of languages, which the
+            model does not find in texts.
     """
+    languages, tokenizer = set(tokenizer.all_language_ids), without_language(tokenizer)
     if isinstance(tokenizer, SentencePieceTokenizer):
         return tokenizer.model
     assert isinstance(tokenizer, SubwordTokenizer)
     data, vocabulary = tokenizer.to_json()["tokenizer"], tokenizer.vocabulary
     model = _protobuf.ModelProto()
     for token, score in zip(vocabulary.tokens, _scores(tokenizer, data["model"]), strict=True):
-        model.pieces.add(piece=token, score=score, type=_piece_type(token, tokenizer))
+        model.pieces.add(piece=token, score=score, type=_piece_type(token, tokenizer, languages))
     _set_trainer_spec(model.trainer_spec, tokenizer)
     normalizer = Backend.from_str(json.dumps(data)).normalizer
     model.normalizer_spec.CopyFrom(_normalizer_spec(compile_rules(normalizer, vocabulary.tokens)))
@@ -86,11 +89,11 @@ def _scores(tokenizer: SubwordTokenizer, model: dict[str, Any]) -> list[float]:
     return [-float(ranks.get(token, len(ranks))) for token in tokenizer.vocabulary.tokens]
 
 
-def _piece_type(token: str, tokenizer: SubwordTokenizer) -> int:
+def _piece_type(token: str, tokenizer: SubwordTokenizer, languages: Collection[int]) -> int:
     types, vocabulary = _protobuf.ModelProto.SentencePiece, tokenizer.vocabulary
     if token == vocabulary.specials.unk:
         return int(types.UNKNOWN)
-    if vocabulary.ids[token] in vocabulary.special_ids:
+    if vocabulary.ids[token] in (*vocabulary.special_ids, *languages):
         return int(types.CONTROL)
     return int(types.BYTE if token in _BYTE_TOKENS else types.NORMAL)
 

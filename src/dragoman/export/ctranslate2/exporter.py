@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, languages_of
 from dragoman.engines import EngineRequest
 from dragoman.engines.ctranslate2.convert import COMPUTE_TYPES, unsupported_settings, write_model
 from dragoman.engines.ctranslate2.engine import CTranslate2Engine
@@ -55,6 +55,8 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
         "decoding": decoding,
         "max_length": bundle.model.settings.max_length,
         "eos": json.dumps(bundle.target.vocabulary.specials.eos, ensure_ascii=False),
+        "direction": bundle.recipe.data.languages if languages_of(bundle) else None,
+        "languages": ", ".join(languages_of(bundle)),
         "start": [bundle.target.vocabulary.tokens[index] for index in bundle.target.language_ids],
         "needs_dragoman": not _tokenizers_suffice(bundle),
         "other_settings": list_other_settings(decoding, DECODING_SETTINGS),

@@ -24,7 +24,7 @@ from transformers import (
     PreTrainedModel,
 )
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, languages_of
 from dragoman.dataset.batch import pad
 from dragoman.export.huggingface.checkpoint import export_weights, without_progress_bars
 from dragoman.export.huggingface.tokenizers import convert_tokenizer
@@ -39,7 +39,7 @@ from dragoman.export.protocol import (
 from dragoman.search.hypothesis import max_target_length
 from dragoman.settings import Decoding
 from dragoman.settings.model import SINUSOIDS
-from dragoman.text.multilingual import without_language
+from dragoman.text.multilingual import language_tokens, without_language
 from dragoman.text.normalization import collapse_spaces
 from dragoman.text.subword import SubwordTokenizer
 
@@ -71,7 +71,9 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
         "max_length": max_translation_length(bundle),
         "other_settings": list_other_settings(decoding, DECODING_SETTINGS),
         "placeholders": describe_masking(bundle),
-        "languages": [side.vocabulary.tokens[side.language_ids[0]] for side in sides if side.language_ids],
+        "target_tokens": language_tokens(bundle.source),
+        "codes": languages_of(bundle) or bundle.recipe.data.languages,
+        "languages": [side.vocabulary.tokens[side.language_ids[0]] for side in sides if bundle.target.language_ids],
     }
     write_readme(directory, README, values)
 
@@ -102,7 +104,7 @@ def _unsupported_model(bundle: Bundle) -> list[str]:
 
 def _unsupported_tokenizers(bundle: Bundle) -> list[str]:
     source, target = without_language(bundle.source), without_language(bundle.target)
-    multilingual = source is not bundle.source
+    multilingual = bool(bundle.target.language_ids)
     splits_punctuation = isinstance(target, SubwordTokenizer) and target.pre_tokenizer == "whitespace"
     reasons = {
         f"text.tokenizer = {bundle.recipe.text.tokenizer!r}: only subword tokenizers trained by dragoman can be "
@@ -250,7 +252,7 @@ def _generation_config(bundle: Bundle) -> GenerationConfig:
         decoder_start_token_id=vocabulary.bos,
         forced_bos_token_id=next(iter(bundle.target.language_ids), None),
         forced_eos_token_id=vocabulary.eos,
-        suppress_tokens=vocabulary.forbidden_ids,
+        suppress_tokens=bundle.target.forbidden_ids,
         num_beams=decoding.beam_size,
         length_penalty=decoding.length_penalty if decoding.beam_size > 1 else None,  # refused for greedy search
         max_length=max_translation_length(bundle) + 1,  # transformers counts bos

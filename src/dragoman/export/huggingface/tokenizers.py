@@ -24,7 +24,7 @@ from dragoman.export.huggingface.checkpoint import require_files
 from dragoman.languages.codes import primary_language
 from dragoman.settings import Specials
 from dragoman.system.files import read_json
-from dragoman.text.multilingual import MultilingualTokenizer
+from dragoman.text.multilingual import MultilingualTokenizer, without_language
 from dragoman.text.sentencepiece import SentencePieceTokenizer
 from dragoman.text.subword import SubwordTokenizer, load_subwords
 from dragoman.text.tokenizer import Tokenizer
@@ -34,15 +34,16 @@ from dragoman.text.vocabulary import Vocabulary
 def convert_tokenizer(bundle: Bundle) -> PreTrainedTokenizerBase:
     """The tokenizer of both languages; it appends eos to each sentence."""
     source, target = bundle.source, bundle.target
-    if isinstance(source, MultilingualTokenizer) and isinstance(target, MultilingualTokenizer):
+    if isinstance(source, MultilingualTokenizer) and isinstance(target, MultilingualTokenizer) and target.language:
         return convert_multilingual(source, target, bundle.model.settings.max_length)
     vocabulary = bundle.source.vocabulary
     specials = vocabulary.specials
-    backend = Backend.from_str(json.dumps(bundle.source.to_json()["tokenizer"]))
+    backend = Backend.from_str(json.dumps(without_language(source).to_json()["tokenizer"]))
+    first = "".join(f"{vocabulary.tokens[index]} " for index in source.language_ids)
     backend.post_processor = TemplateProcessing(
-        single=f"$A {specials.eos}",
-        pair=f"$A {specials.eos} $B {specials.eos}",
-        special_tokens=[(specials.eos, vocabulary.eos)],
+        single=f"{first}$A {specials.eos}",
+        pair=f"{first}$A {specials.eos} $B {specials.eos}",
+        special_tokens=[(vocabulary.tokens[index], index) for index in (*source.language_ids, vocabulary.eos)],
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=backend,

@@ -30,6 +30,7 @@ from dragoman.export.protocol import (
     write_readme,
 )
 from dragoman.settings import Decoding
+from dragoman.text.multilingual import language_tokens
 from dragoman.text.registry import save_tokenizers
 from dragoman.translator import TextSearch
 
@@ -52,8 +53,8 @@ def unsupported(bundle: Bundle) -> list[str]:
     size = 4 * sum(parameter.numel() for parameter in bundle.model.parameters())
     reasons = {
         f"model.positions = {positions!r}: must be one of {', '.join(POSITIONS)}": positions not in POSITIONS,
-        "several languages: the program that reads the files puts no language in front": bool(
-            bundle.source.language_ids
+        "several languages, of which translations begin with one: the files do not contain it": bool(
+            bundle.target.language_ids
         ),
         "text.specials: bos and eos must be different tokens": bundle.target.vocabulary.bos
         == bundle.target.vocabulary.eos,
@@ -70,6 +71,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     (directory / "config.json").write_text(json.dumps(_config(bundle), indent=2), encoding="utf-8")
     values = {"name": bundle.recipe.name, "settings": list_other_settings(bundle.recipe.decoding, ())}
     values["placeholders"] = describe_masking(bundle)
+    values["languages"] = language_tokens(bundle.source)
     write_readme(directory, README, values)
 
 
@@ -93,6 +95,7 @@ def _config(bundle: Bundle) -> dict[str, Any]:
         "target": {"bos": target.bos, "eos": target.eos, "pad": target.pad, "unk": target.unk},
         "cache": [settings.decoder_layers, settings.heads, settings.d_model // settings.heads],
         "max_length": settings.max_length,
+        **({"languages": tokens} if (tokens := language_tokens(bundle.source)) else {}),
     }
 
 

@@ -10,7 +10,7 @@ import tarfile
 from base64 import b64encode
 from pathlib import Path
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, each_direction, languages_of
 from dragoman.corpus.download import download
 from dragoman.doctor.input import MUCH_LONGER, TrainingText
 from dragoman.errors import UserError
@@ -18,12 +18,14 @@ from dragoman.export.onnx import exporter as onnx
 from dragoman.export.onnx.exporter import OnnxModel
 from dragoman.export.protocol import ExportedModel, list_other_settings, select_settings, write_readme
 from dragoman.export.web.patterns import write_tables
+from dragoman.languages.codes import language_name
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import sha256
 from dragoman.system.templates import template_environment
 from dragoman.system.translation_page import SHARED_FILES
+from dragoman.text.multilingual import without_language
 from dragoman.text.registry import save_tokenizers
-from dragoman.text.subword import SubwordTokenizer
+from dragoman.text.subword import SubwordTokenizer, store_masking
 from dragoman.text.tokenizer import Tokenizer
 
 COMPUTE_TYPES = ("int8", "float32")
@@ -46,7 +48,7 @@ that, Firefox does not open the page without a network.
 
 def unsupported(bundle: Bundle) -> list[str]:
     """What the page cannot do, see `Exporter.unsupported`."""
-    tokenizers = {id(each): each for each in (bundle.source, bundle.target)}.values()
+    tokenizers = {id(each): each for each in map(without_language, (bundle.source, bundle.target))}.values()
     return [*onnx.unsupported(bundle), *dict.fromkeys(reason for each in tokenizers for reason in _problems(each))]
 
 
@@ -67,11 +69,14 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
         (directory / f"{name}.gz").write_bytes(gzip.compress(content, mtime=0))
     (directory / SCRIPT).write_bytes(runtime[SCRIPT])
     write_modules(directory)
-    save_tokenizers(directory, bundle.source, bundle.target)
-    title = f"{bundle.recipe.name}: {data.source_language} → {data.target_language}"
+    save_tokenizers(directory, without_language(bundle.source), without_language(bundle.target))
+    views = each_direction(bundle)
+    codes = f"{data.source_language} → {data.target_language}" if len(views) == 1 else ", ".join(languages_of(bundle))
+    title = f"{bundle.recipe.name}: {codes}"
     _write_json(directory / "config.json", _config(bundle))
     _write_json(directory / "manifest.webmanifest", _manifest(title))
-    _render(directory, "index.html", title=title, policy=POLICY, megabytes=_megabytes(directory))
+    several, megabytes = len(views) > 1, _megabytes(directory)
+    _render(directory, "index.html", title=title, several=several, policy=POLICY, megabytes=megabytes)
     files = sorted(path.name for path in directory.iterdir())
     version = hashlib.sha256(b"".join((directory / name).read_bytes() for name in files)).hexdigest()[:16]
     checksums = {name: _checksums(directory / name) for name in files}
@@ -95,15 +100,33 @@ def load(bundle: Bundle, directory: Path, compute_type: str) -> ExportedModel:
 
 
 def _config(bundle: Bundle) -> dict[str, object]:
-    data, decoding = bundle.recipe.data, bundle.recipe.decoding
-    trained = bundle.table("training_text", TrainingText)
+    """The settings of the page, and those of each direction; the first of them is there if there is no other."""
+    decoding, views = bundle.recipe.decoding, each_direction(bundle)
+    directions = [_direction_config(each) for each in views]
+    codes = languages_of(bundle) or bundle.recipe.data.languages
     return {
+        **directions[0],
+        "max_length": bundle.model.settings.max_length,
+        "decoding": {name: getattr(decoding, name) for name in DECODING_SETTINGS},
+        "names": {code: language_name(code) for code in codes},
+        **({"directions": directions} if len(views) > 1 else {}),
+    }
+
+
+def _direction_config(view: Bundle) -> dict[str, object]:
+    """What differs between directions: the language token that sources begin with, and what is masked."""
+    data, trained = view.recipe.data, view.table("training_text", TrainingText)
+    config: dict[str, object] = {
         "source": data.source_language,
         "target": data.target_language,
-        "max_length": bundle.model.settings.max_length,
         "max_characters": trained and math.floor(MUCH_LONGER * trained.longest),
-        "decoding": {name: getattr(decoding, name) for name in DECODING_SETTINGS},
     }
+    if languages_of(view):
+        config["first"] = list(view.source.language_ids)
+        config["never"] = list(view.target.all_language_ids)
+        config["spellings"] = [view.target.vocabulary.tokens[index] for index in view.target.all_language_ids]
+        config["masking"] = store_masking(view.source.masking) if view.source.masking else {}
+    return config
 
 
 def _manifest(title: str) -> dict[str, object]:

@@ -18,6 +18,7 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.settings import Recipe
 from dragoman.system.prefetch import Prefetcher
 from dragoman.text.bpe_dropout import BPEDropout
+from dragoman.text.multilingual import without_language
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.loop.distributed import SINGLE_PROCESS, Ranks
@@ -187,8 +188,9 @@ class BatchStream:
     def _segmenter(self, tokenizer: Tokenizer, recipe: Recipe) -> BPEDropout | None:
         if not recipe.text.bpe_dropout:
             return None
-        assert isinstance(tokenizer, SubwordTokenizer)
-        return BPEDropout(tokenizer, recipe.text.bpe_dropout, self.settings.seed, recipe.data.max_tokens)
+        splits = without_language(tokenizer)  # and leaves the tokens of languages alone
+        assert isinstance(splits, SubwordTokenizer)
+        return BPEDropout(splits, recipe.text.bpe_dropout, self.settings.seed, recipe.data.max_tokens)
 
     def _resegment(self, indices: Indices, step: int) -> list[Transform]:
         """How the source and target sentences of a group are segmented in a step."""

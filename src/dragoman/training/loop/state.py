@@ -91,12 +91,17 @@ def _copy_rows(stored: Tensor, parameter: Tensor, rows: Sequence[Sequence[int]])
 def rows_of_tokens(new: Tokenizer, old: Tokenizer) -> list[Sequence[int]]:
     """For each token of a vocabulary, the ids of the tokens of an older one whose mean is its initial embedding.
 
-    Special tokens have those with the same meaning, shared tokens themselves, and others the tokens into which the old
-    tokenizer splits them. There are no ids for tokens that this cannot describe, which keep their random embeddings:
-    bytes and reserved tokens that the old vocabulary lacks, and words that are unknown to it.
+    Special tokens have those with the same meaning, shared tokens themselves, tokens of new languages those of all old
+    languages, and others the tokens into which the old tokenizer splits them. There are no ids for tokens that this
+    cannot describe, which keep their random embeddings: bytes and reserved tokens that the old vocabulary lacks, and
+    words that are unknown to it.
     """
+    languages = set(new.all_language_ids), list(old.all_language_ids)
     new, old = without_language(new), without_language(old)
-    rows = [_old_ids(token, new, old) for token in new.vocabulary.tokens]
+    rows = [
+        languages[1] if index in languages[0] and token not in old.vocabulary.ids else _old_ids(token, new, old)
+        for index, token in enumerate(new.vocabulary.tokens)
+    ]
     for index, of_old in zip(new.vocabulary.special_ids, old.vocabulary.special_ids, strict=True):
         rows[index] = [of_old]
     return rows

@@ -6,27 +6,32 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, choose_direction
+from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.batch import Batch
-from dragoman.dataset.prepare import Dataset
+from dragoman.dataset.prepare import Dataset, sample_languages
+from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.training_checks import check_validation
 from dragoman.engines import EngineRequest
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.baseline import Baseline, trivial_baseline
-from dragoman.evaluation.evaluate import Report, evaluate
+from dragoman.evaluation.evaluate import Report, evaluate, mean_report
 from dragoman.evaluation.metrics import perplexity
+from dragoman.languages.identify import learn_profiles
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.settings import Recipe
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.system.device import compute_dtype
+from dragoman.text.multilingual import name_direction
 from dragoman.training.loop.batch_loss import draw_teacher_forcing
 from dragoman.training.loop.batches import BatchStream
 from dragoman.training.loop.distributed import SINGLE_PROCESS, Ranks, full_tensor, gradient_exchange, local_tensor
@@ -151,8 +156,38 @@ MIN_BLEU = 1.0
 """Lower values of BLEU count as zero: they are noise, by which weights of the first steps can win."""
 
 
+LOSS_PAIRS = 3000
+"""Validation pairs of all directions together whose loss is computed, in a model with several directions."""
+
+LEAST_TRANSLATED = 20
+"""Validation pairs of a direction that are translated at least, if it has so many."""
+
+
+@dataclass(frozen=True)
+class DirectionReport:
+    """The validation of a direction.
+
+    Attributes:
+        languages: Source and target; None in a model with one direction.
+        report: The scores.
+        pairs: The validation pairs.
+        translations: The translations of the first of them.
+    """
+
+    languages: Languages | None
+    report: Report
+    pairs: Sequence[Pair]
+    translations: Sequence[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What metrics.jsonl has of a direction."""
+        report = self.report
+        names = ("sentences", "bleu", "chrf", "loss", "length_ratio", "wrong_language")
+        return {name: getattr(report, name) for name in names}
+
+
 class Validator:
-    """Scores models on the validation pairs.
+    """Scores models on the validation pairs of each direction.
 
     Args:
         recipe: Decoding settings, and the score that decides which checkpoint is best.
@@ -163,20 +198,46 @@ class Validator:
     def __init__(self, recipe: Recipe, data: Dataset, device: torch.device) -> None:
         self.recipe, self.data, self.device = recipe, data, device
 
-    def evaluate(self, model: Transformer) -> tuple[Report, list[str]]:
-        """Scores on the validation pairs, and the translations of the first `validation_sentences` of them."""
-        settings, pairs = self.recipe.training, self.data.validation
-        bundle = Bundle(self.recipe, model.eval(), self.data.source, self.data.target)
+    def evaluate(self, model: Transformer) -> list[DirectionReport]:
+        """Scores on the validation pairs, of which the first `validation_sentences` are translated."""
+        bundle = Bundle(self.recipe, model.eval(), self.data.source, self.data.target, profiles=self._profiles)
         quick = {**PLAIN_SEARCH, "beam_size": 1, "n_best": 1}
         decoding = self.recipe.decoding.model_copy(update=quick)
-        # In float32 on every device, so that scores and the best checkpoint do not depend on it.
-        translator = Translator.open(EngineRequest(bundle, decoding, self.device, compute_type="float32"))
-        return evaluate(
-            translator,
-            [pair.source for pair in pairs],
-            [pair.target for pair in pairs],
-            translate_at_most=settings.validation_sentences,
-        )
+        reports = []
+        for languages, pairs in self._pairs.items():
+            view = bundle if languages is None else choose_direction(bundle, *languages)
+            # In float32 on every device, so that scores and the best checkpoint do not depend on it.
+            translator = Translator.open(EngineRequest(view, decoding, self.device, compute_type="float32"))
+            report, translations = evaluate(
+                translator,
+                [pair.source for pair in pairs],
+                [pair.target for pair in pairs],
+                translate_at_most=self._translated,
+            )
+            reports.append(DirectionReport(languages, report, pairs, translations))
+        return reports
+
+    @cached_property
+    def _pairs(self) -> dict[Languages | None, list[Pair]]:
+        """The validation pairs of each direction; of several directions, a random sample, always the same."""
+        if not (directions := self.data.directions):
+            return {None: self.data.validation}
+        most, sample = max(self._translated, LOSS_PAIRS // len(directions)), dict[Languages | None, list[Pair]]()
+        for direction in directions:
+            pairs = [pair for pair in self.data.validation if pair.direction == direction]
+            order = np.random.default_rng(0).permutation(len(pairs))[:most]
+            if len(pairs):
+                sample[direction] = [pairs[index] for index in order]
+        return sample
+
+    @property
+    def _translated(self) -> int:
+        sentences, directions = self.recipe.training.validation_sentences, len(self.data.directions)
+        return max(LEAST_TRANSLATED, sentences // directions) if directions else sentences
+
+    @cached_property
+    def _profiles(self) -> dict[str, str]:
+        return learn_profiles(sample_languages(self.data))
 
     def score(self, report: Report) -> float:
         """The score that decides which checkpoint is best; higher is better."""
@@ -186,10 +247,13 @@ class Validator:
         return -report.loss if best_by == "loss" else report.chrf
 
     @cached_property
-    def baseline(self) -> Baseline:
-        """The score of a trivial translator on the validation pairs that are translated."""
-        pairs = self.data.validation[: self.recipe.training.validation_sentences]
-        return trivial_baseline([pair.source for pair in pairs], [pair.target for pair in pairs])
+    def baselines(self) -> dict[Languages | None, Baseline]:
+        """For each direction, the score of a trivial translator on the validation pairs that are translated."""
+        most = self._translated
+        return {
+            languages: trivial_baseline([pair.source for pair in pairs[:most]], [pair.target for pair in pairs[:most]])
+            for languages, pairs in self._pairs.items()
+        }
 
 
 LOWEST_PEAK, HIGHEST_PEAK = 1e-5, 1e-1
@@ -334,36 +398,49 @@ class Trainer:
         model = unsharded_model(self.state, self.recipe, self.data, self.ranks)
         if model and self.settings.average > 1:
             model = self._average_with(model)
-        report, translations = self._evaluate(model) if model else (None, [])
+        reports = self._evaluate(model) if model else None
+        report = mean_report([each.report for each in reports]) if reports else None
         score = self.ranks.broadcast(self.validator.score(report) if report else None)
         loss = self.ranks.broadcast(report.loss if report else None)
         if score is None or loss is None:
             raise StopRequested
         progress.validations = self.budget.validations_due(progress)
         best = progress.record_validation(score, loss, self.settings)
-        if report:
+        if report and reports:
             forced = {"teacher_forced": round(progress.forced / max(1, progress.batches), 4)}
             more: dict[str, Any] = {} if self.settings.scheduled_sampling == "none" else dict(forced)
-            pairs = self.data.validation
-            samples = [
-                {"source": pair.source, "reference": pair.target, "translation": translation}
-                for pair, translation in zip(pairs[:SAMPLES], translations, strict=False)
-            ]
-            findings = check_validation(pairs, translations, report, spent, self.recipe.decoding)
-            more |= {"baseline": asdict(self.validator.baseline), "problems": [each.message for each in findings]}
+            samples, findings, baselines = list[dict[str, str]](), list[Finding](), self.validator.baselines
+            for each in reports:
+                samples += [
+                    {"source": pair.source, "reference": pair.target, "translation": translation}
+                    for pair, translation in zip(each.pairs[:SAMPLES], each.translations, strict=False)
+                ]
+                found = check_validation(each.pairs, each.translations, each.report, spent, self.recipe.decoding)
+                if each.languages:
+                    found = [replace(one, message=f"{name_direction(each.languages)}: {one.message}") for one in found]
+                findings += found
+            if self.data.directions:
+                more["directions"] = {
+                    name_direction(each.languages): {**each.to_dict(), "baseline": asdict(baselines[each.languages])}
+                    for each in reports
+                    if each.languages
+                }
+            else:
+                more["baseline"] = asdict(baselines[None])
+            more |= {"problems": [each.message for each in findings]}
             self.log.validation(self.position, report, best, self.settings.best_by, **more, samples=samples)
             self.log.warn(self.position, findings)
         progress.batches = progress.forced = 0
         self._statistics = StepStatistics()
 
-    def _evaluate(self, model: Transformer) -> tuple[Report | None, list[str]]:
-        """The scores of the model, or None if a stop is requested meanwhile, and translations."""
+    def _evaluate(self, model: Transformer) -> list[DirectionReport] | None:
+        """The scores of the model, or None if a stop is requested meanwhile."""
         generators = random_state(self.state.device)
         try:
             with self.stop.interruptible():
                 return self.validator.evaluate(model)
         except StopRequested:
-            return None, []
+            return None
         finally:  # the checkpoint has the generators as they were before
             set_random_state(generators, self.state.device)
 

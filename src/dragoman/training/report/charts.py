@@ -121,11 +121,12 @@ def _inline(svg: str, description: str) -> Markup:
 
 
 class Curve(NamedTuple):
-    """One curve of a chart: the values of `key` in the lines of one kind."""
+    """One curve of a chart: the values of `key` in the lines of one kind, or of a direction in them."""
 
     name: str
     kind: Literal["train", "validation"]
     key: str
+    direction: str | None = None
 
 
 class Chart(NamedTuple):
@@ -176,7 +177,7 @@ def draw_charts(train: Metrics, validations: Metrics) -> list[DrawnChart]:
     """
     lines = {"train": train, "validation": validations}
     charts = []
-    for chart in CHARTS:
+    for chart in (*CHARTS, *_charts_of_directions(lines["validation"])):
         series = [each for curve in chart.curves if (each := _series(curve, lines[curve.kind])).steps]
         if series:
             svg = draw_svg(chart.title, series, logarithmic=chart.logarithmic)
@@ -184,7 +185,21 @@ def draw_charts(train: Metrics, validations: Metrics) -> list[DrawnChart]:
     return charts
 
 
+def _charts_of_directions(validations: Metrics) -> list[Chart]:
+    """The validation scores of each direction of a model with several."""
+    names = dict.fromkeys(name for line in validations for name in line.get("directions", ()))
+    return [
+        Chart(
+            f"{name}: validation scores",
+            (Curve("BLEU", "validation", "bleu", name), Curve("chrF", "validation", "chrf", name)),
+        )
+        for name in names
+    ]
+
+
 def _series(curve: Curve, lines: Metrics) -> Series:
+    if curve.direction:
+        lines = [{"step": line["step"]} | line.get("directions", {}).get(curve.direction, {}) for line in lines]
     present = [line for line in lines if _is_number(line.get(curve.key))]
     steps, values = [line["step"] for line in present], [line[curve.key] for line in present]
     return Series(curve.name, steps, values, marked=curve.kind == "validation")

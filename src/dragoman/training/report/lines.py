@@ -64,11 +64,20 @@ class _Scores(_Part):
     samples: list[_Sample]
 
 
+class _Direction(_Part):
+    sentences: int
+    bleu: FiniteFloat
+    chrf: FiniteFloat
+    loss: FiniteFloat
+    wrong_language: FiniteFloat
+
+
 class _Validation(_Timed, _Scores):
     kind: Literal["validation"]
     epoch: FiniteFloat
     loss: FiniteFloat
     best: bool
+    directions: dict[_Text, _Direction] = {}
 
 
 class _Test(_Scores):

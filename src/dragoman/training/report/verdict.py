@@ -21,6 +21,7 @@ RISING = 0.02  # relative increase of the validation loss after its minimum
 FEW_PAIRS = 10_000
 FEW_EPOCHS = 3.0  # fewer passes over the text leave a model undertrained
 FORGOTTEN = 1.5  # points of chrF on old text
+WRONG_LANGUAGE = 0.003  # of the translations of a direction
 MANY_PROBLEMS = 0.05  # of the training pairs
 
 BANDS = (
@@ -71,7 +72,9 @@ def judge_run(metrics: Metrics, recipe: Recipe, about_text: Sequence[str] = ()) 
     best = next((line for line in reversed(validations) if line["best"]), None)
     scores = [judge_scores(test, name) for name, test in tests.items()]
     if best and not scores:
-        scores = [judge_scores(best, f"the validation text, at step {best['step']:,}")]
+        place = f"the validation text, at step {best['step']:,}"
+        directions = {f"{name}, {place}": line for name, line in best.get("directions", {}).items()}
+        scores = [judge_scores(line, scope) for scope, line in (directions or {place: best}).items()]
     # The loss of a student is that of references, which it does not imitate.
     about_losses = [] if recipe.distillation.teachers else judge_training(validations, recipe.training)
     return RunVerdict(
@@ -156,6 +159,8 @@ def judge_scores(line: dict[str, Any], scope: str) -> Verdict:
         reasons.append(f"For comparison, a translator that needs no model, {compared}.")
     if nearest := line.get("nearest"):
         reasons.append(_compare_with_nearest(line, nearest))
+    if (wrong := line.get("wrong_language") or 0.0) > WRONG_LANGUAGE:
+        reasons.append(f"{wrong:.1%} of the translations are in the wrong language.")
     reasons += [f"{problem[:1].upper()}{problem[1:]}." for problem in line.get("problems", ())]
     if line["sentences"] < TOO_FEW_SENTENCES:
         word, reasons = "unknown", [f"BLEU {line['bleu']:.1f} and chrF {line['chrf']:.1f}."]

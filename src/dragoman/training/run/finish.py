@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any
 
-from dragoman.bundle import Bundle
-from dragoman.corpus.pair import Pair
-from dragoman.dataset.prepare import Dataset
+from dragoman.bundle import Bundle, choose_direction
+from dragoman.corpus.pair import Languages, Pair
+from dragoman.dataset.prepare import Dataset, sample_languages, sample_text
 from dragoman.doctor.input import TrainingText, describe_text
 from dragoman.doctor.output.check import check_translations
 from dragoman.engines import EngineRequest
@@ -20,21 +18,19 @@ from dragoman.evaluation.confidence import MIN_PAIRS, calibrate
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.explanation.alignment import choose_rows
+from dragoman.languages.identify import learn_profiles
 from dragoman.lexicon.dictionary import learn_dictionary
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
 from dragoman.system.time_limit import TimeLimit
-from dragoman.text.id_store import IdStore
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.multilingual import name_direction
 from dragoman.training.loop.state import load_weights, mix_start_weights
-from dragoman.training.loop.trainer import SAMPLES, Trainer
+from dragoman.training.loop.trainer import LEAST_TRANSLATED, SAMPLES, Trainer
 from dragoman.training.run.checkpoint import deployed_weights, find_intact
 from dragoman.training.run.directory import RunResults
 from dragoman.training.run.run_data import RunData, StartScores
 from dragoman.translator import Translator
-
-SAMPLED_PAIRS = 10_000
 
 VALIDATION = "validation"
 
@@ -68,28 +64,76 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, limit: T
     averaged = recipe.training.average > 1
     log.message(f"weights of step {progress.best_step:,}{', averaged with those of earlier validations' * averaged}")
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
-    device = trainer.state.device
-    # scores and confidence are those without neighbors
-    decoding = recipe.decoding.model_copy(update={"neighbors": None})
-    translator = Translator.open(EngineRequest(bundle, decoding, device, compute_type="float32"))
-    fit = partial(_fit, limit=limit)
-    tests_share = TESTS_SHARE if data.start_scores is None else TESTS_SHARE / 2  # the bundle translates them, too
-    scores, tests = dict[str, dict[str, Any]](), dict[str, list[Pair]]()
-    for name, pairs in data.tests.items():
-        share = tests_share / (len(data.tests) - len(scores))
-        scored = tests[name] = fit(pairs, translator, share)
-        log.line.update(1.0, f"translating and scoring {counted(len(scored), 'sentence')} of {name} …")
-        if len(scored) < len(pairs):
-            log.message(f"{name}: {len(scored):,} of {counted(len(pairs), 'sentence')} are scored, to end in time")
-        scores[name] = _score_test(trainer, translator, name, scored)
-    if data.start_scores is not None:
-        compare_with_start(trainer, translator, tests, scores, data.start_scores, fit)
-    finished = replace(_describe(trainer, translator, limit), scores=scores)
+    facts, tables = dict[str, dict[str, Any]](), dict[str, Any]()
+    for number, languages in enumerate(directions := list(trainer.data.directions) or [None]):
+        share = 1 / (len(directions) - number)  # of the time that is left
+        name, tests = "", data.tests
+        view, of_direction = bundle, trainer.data
+        if languages is not None:
+            name, view = name_direction(languages), choose_direction(bundle, *languages)
+            of_direction, tests = trainer.data.in_direction(languages), _tests_in(data.tests, languages)
+        start = data.start_scores and data.start_scores.in_direction(languages)
+        tables = _finish_direction(trainer, view, of_direction, tests, start, limit, share)
+        facts[name] = tables
+    if trainer.data.directions:
+        finished = replace(bundle, facts=facts, profiles=learn_profiles(sample_languages(trainer.data)))
+    else:
+        finished = replace(bundle, **tables)
     log.metrics.require_directory()
     RunResults(trainer.run).remove_damaged_bundle(log.message)
     finished.save(trainer.run / "bundle")
     log.line.update(1.0, f"done: trained {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")
+
+
+def _tests_in(tests: Mapping[str, list[Pair]], languages: Languages) -> dict[str, list[Pair]]:
+    """The pairs of test corpora in a direction, by names with the direction."""
+    found = {
+        f"{name_direction(languages)}, {name}": [pair for pair in pairs if pair.direction == languages]
+        for name, pairs in tests.items()
+    }
+    return {name: pairs for name, pairs in found.items() if pairs}
+
+
+def _finish_direction(
+    trainer: Trainer,
+    bundle: Bundle,
+    data: Dataset,
+    tests: Mapping[str, list[Pair]],
+    start: StartScores | None,
+    limit: TimeLimit | None,
+    share: float,
+) -> dict[str, Any]:
+    """Score a direction, and return what a bundle stores about it, see `dragoman.bundle.TABLES`.
+
+    Args:
+        trainer: The trainer after its last step.
+        bundle: The finished model for this direction.
+        data: The dataset of this direction.
+        tests: The test corpora of this direction.
+        start: The bundle that the training started from, if any.
+        limit: If it leaves too little time, samples of the text are translated.
+        share: The share of the time that is left for this direction.
+    """
+    device, log = trainer.state.device, trainer.log
+    # scores and confidence are those without neighbors
+    decoding = bundle.recipe.decoding.model_copy(update={"neighbors": None})
+    translator = Translator.open(EngineRequest(bundle, decoding, device, compute_type="float32"))
+
+    def fit(pairs: list[Pair], translator: Translator, part: float) -> list[Pair]:
+        return _fit(pairs, translator, part * share, limit)
+
+    tests_share = TESTS_SHARE if start is None else TESTS_SHARE / 2  # the bundle translates them, too
+    scores, fitting = dict[str, dict[str, Any]](), dict[str, list[Pair]]()
+    for name, pairs in tests.items():
+        scored = fitting[name] = fit(pairs, translator, tests_share / (len(tests) - len(scores)))
+        log.line.update(1.0, f"translating and scoring {counted(len(scored), 'sentence')} of {name} …")
+        if len(scored) < len(pairs):
+            log.message(f"{name}: {len(scored):,} of {counted(len(pairs), 'sentence')} are scored, to end in time")
+        scores[name] = _score_test(trainer, data, translator, name, scored)
+    if start is not None:
+        compare_with_start(trainer, data.validation, translator, fitting, scores, start, fit)
+    return {**_describe(trainer, data, translator, fit), "scores": scores}
 
 
 def _fit(pairs: list[Pair], translator: Translator, share: float, limit: TimeLimit | None) -> list[Pair]:
@@ -104,37 +148,27 @@ def _fit(pairs: list[Pair], translator: Translator, share: float, limit: TimeLim
     return limit.sample(pairs, translate, share)
 
 
-def _describe(trainer: Trainer, translator: Translator, limit: TimeLimit | None) -> Bundle:
-    """The bundle of a translator with its training text, the rows of attention that align, and its confidence."""
-    data, line, bundle = trainer.data, trainer.log.line, translator.bundle
+def _describe(
+    trainer: Trainer, data: Dataset, translator: Translator, fit: Callable[[list[Pair], Translator, float], list[Pair]]
+) -> dict[str, Any]:
+    """The training text of a direction, the rows of attention that align its words, and its confidence."""
+    line = trainer.log.line
     line.update(1.0, "describing the training text …")
-    described = describe_training_text(data, trainer.recipe).model_dump()
-    validation = _fit(data.validation, translator, CALIBRATION_SHARE, limit)
+    described = describe_training_text(data, translator.bundle.recipe).model_dump()
+    validation = fit(data.validation, translator, CALIBRATION_SHARE)
     if len(validation) < min(MIN_PAIRS, len(data.validation)):
         trainer.log.message(
             f"translations get no confidence: there was no time to translate {MIN_PAIRS} validation pairs for it"
         )
-    dictionary = data.dictionary or learn_dictionary(_sample_pairs(data))
+    dictionary = data.dictionary or learn_dictionary(sample_text(data))
     rows = choose_rows(translator.bundle_on_device, validation, dictionary)
     line.update(1.0, "translating validation text, to calibrate the confidence …")
     fitted = calibrate(translator, validation)
-    return replace(
-        bundle,
-        training_text=described,
-        alignment=rows._asdict() if rows else {},
-        confidence=fitted.model_dump() if fitted else {},
-    )
-
-
-def _sample_pairs(data: Dataset) -> list[Pair]:
-    """The text of at most `SAMPLED_PAIRS` training pairs, evenly spaced."""
-    pairs = range(0, len(data.train), max(1, math.ceil(len(data.train) / SAMPLED_PAIRS)))
-
-    def texts(ids: IdStore, tokenizer: Tokenizer) -> list[str]:
-        unk = tokenizer.vocabulary.unk
-        return [tokenizer.decode([each for each in ids[index].tolist() if each != unk]) for index in pairs]
-
-    return list(map(Pair, texts(data.train.source, data.source), texts(data.train.target, data.target)))
+    return {
+        "training_text": described,
+        "alignment": rows._asdict() if rows else {},
+        "confidence": fitted.model_dump() if fitted else {},
+    }
 
 
 def describe_training_text(data: Dataset, recipe: Recipe) -> TrainingText:
@@ -143,7 +177,7 @@ def describe_training_text(data: Dataset, recipe: Recipe) -> TrainingText:
     Pairs that the augmentation changes are ordinary to the model, so their shares are added.
     """
     augmentation, languages = recipe.training.augmentation, (recipe.data.source_language, recipe.data.target_language)
-    sample = _sample_pairs(data)
+    sample = sample_text(data)
     sources, targets = [pair.source for pair in sample], [pair.target for pair in sample]
     described = describe_text(sources, targets, languages)
     seen = {
@@ -154,7 +188,9 @@ def describe_training_text(data: Dataset, recipe: Recipe) -> TrainingText:
     return described.model_copy(update=seen)
 
 
-def _score_test(trainer: Trainer, translator: Translator, name: str, pairs: list[Pair]) -> dict[str, Any]:
+def _score_test(
+    trainer: Trainer, data: Dataset, translator: Translator, name: str, pairs: list[Pair]
+) -> dict[str, Any]:
     """Score a test corpus, and log scores, samples and the error analysis."""
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     report, translations = evaluate(translator, sources, references)
@@ -162,10 +198,10 @@ def _score_test(trainer: Trainer, translator: Translator, name: str, pairs: list
         {"source": source, "reference": reference, "translation": translation}
         for source, reference, translation in zip(sources, references, translations[:SAMPLES], strict=False)
     ]
-    analysis = analyze_errors(translator, trainer.data.train.source, sources, references, translations)
+    analysis = analyze_errors(translator, data.train.source, sources, references, translations)
     findings = check_translations(sources, references, translations, report, translator.decoding)
     problems = [finding.message for finding in findings]
-    nearest = asdict(nearest_match_baseline(trainer.data, sources, references))
+    nearest = asdict(nearest_match_baseline(data, sources, references))
     values = {
         "name": name,
         **report.to_dict(),
@@ -184,6 +220,7 @@ def _score_test(trainer: Trainer, translator: Translator, name: str, pairs: list
 
 def compare_with_start(
     trainer: Trainer,
+    validation: Sequence[Pair],
     translator: Translator,
     tests: Mapping[str, list[Pair]],
     scores: Mapping[str, dict[str, Any]],
@@ -194,6 +231,7 @@ def compare_with_start(
 
     Args:
         trainer: The trainer after its last step.
+        validation: The validation pairs.
         translator: The new translator.
         tests: The pairs of the test corpora that are scored, by name.
         scores: The scores of the new translator on them.
@@ -203,8 +241,11 @@ def compare_with_start(
     device = trainer.state.device
     decoding = translator.decoding  # the same search for both
     before = Translator.open(EngineRequest(start.bundle, decoding, device, compute_type="float32"))
-    validation = trainer.data.validation[: trainer.settings.validation_sentences]
-    worse, others = [], {VALIDATION: validation, **start.old_text}
+    directions, data = trainer.data.directions, translator.bundle.recipe.data
+    name = f"{name_direction(data.languages)}, {VALIDATION}" if directions else VALIDATION
+    most = max(LEAST_TRANSLATED, trainer.settings.validation_sentences // len(directions)) if directions else None
+    most = most or trainer.settings.validation_sentences
+    worse, others = [], {name: list(validation[:most]), **start.old_text}
     for number, (name, pairs) in enumerate({**tests, **others}.items()):
         trainer.log.line.update(1.0, f"comparing the scores of {name} …")
         if name in others:

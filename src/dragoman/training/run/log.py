@@ -235,6 +235,10 @@ class RunLog:
             f"chrF {report.chrf:.2f} ({report.decoding}){f', the best {NAMES[best_by]} so far' if best else ''}"
             f"{'' if forced is None else f', {forced:.0%} of the batches teacher-forced'}"
         )
+        if directions := more.get("directions"):
+            wrong = max(each["wrong_language"] for each in directions.values())
+            scores = ", ".join(f"{name} {each['chrf']:.1f}" for name, each in directions.items())
+            self.message(f"  chrF by direction: {scores}; at most {wrong:.1%} of a direction in the wrong language")
 
     def warn(self, position: LogPosition, findings: Iterable[Finding]) -> None:
         """Show and log what the doctor has found, once per code; notes are left out."""

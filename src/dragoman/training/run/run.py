@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -239,7 +238,7 @@ class _Run:
                 start_directory(run.written, self.output, data.dataset)
                 record_start(self.output, data.start)
                 if data.cleaned:
-                    shutil.copyfile(data.cleaned.listing, self.output / LEFT_OUT_FILE)
+                    data.cleaned.write_listing(self.output / LEFT_OUT_FILE)
         return run._train_on(data, started)
 
     def _train_on(self, data: RunData, started: bool) -> bool:

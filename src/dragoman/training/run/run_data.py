@@ -28,6 +28,7 @@ from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.files import sha256, write_json
 from dragoman.system.progress import Log, ProgressLine
 from dragoman.system.run_paths import NoBundleError
+from dragoman.text.multilingual import name_direction
 from dragoman.training.loop.distributed import Ranks
 from dragoman.training.run.checkpoint import checkpoint_steps
 from dragoman.training.run.directory import SOURCES_FILE, START_FILE, read_digests, saved_tokenizers
@@ -55,7 +56,9 @@ def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
     if path is None:
         return None
     try:
-        bundle = start_in_direction(Bundle.load(path), recipe.data.languages, recipe.training.new_vocabulary)
+        bundle = Bundle.load(path)
+        if not recipe.data.directions:
+            bundle = start_in_direction(bundle, recipe.data.languages, recipe.training.new_vocabulary)
         if read_digests(run / START_FILE).get("sha256", bundle.digest) != bundle.digest:
             raise UserError(f"{path}: this is not the bundle that the run was started from, or it was changed")
         _ = bundle.model  # read now: an unusable one is refused before the text is prepared
@@ -167,7 +170,7 @@ def check_start_fits(recipe: Recipe, of_bundle: Recipe, path: str) -> None:
                 ]
             )
         )
-    if not recipe.training.new_vocabulary:
+    if not recipe.training.new_vocabulary and not recipe.data.directions:  # whose vocabulary grows
         check_start_languages(recipe.data.languages, of_bundle, path)
 
 
@@ -208,6 +211,19 @@ class StartScores:
 
     bundle: Bundle
     old_text: dict[str, list[Pair]]
+
+    def in_direction(self, languages: Languages | None) -> StartScores | None:
+        """The same for one of several directions; None if the bundle was not trained for it."""
+        if languages is None:
+            return self
+        if languages not in self.bundle.directions:
+            return None
+        texts = {
+            f"{name_direction(languages)}, {name}": [pair for pair in pairs if pair.direction in (languages, None)]
+            for name, pairs in self.old_text.items()
+        }
+        old_text = {name: pairs for name, pairs in texts.items() if pairs}
+        return StartScores(choose_direction(self.bundle, *languages), old_text)
 
 
 def read_old_text(bundle: Bundle, recipe: Recipe, data_directory: Path | None, log: Log) -> StartScores:
@@ -283,7 +299,10 @@ def read_run_data(
     dataset = prepare(cleaned_recipe, data_directory, tokenizers, line.log, line.update)
     tests = read_tests(recipe.data, data_directory) if ranks.first else {}
     scores = None
-    if start and ranks.first and same_languages(recipe.data.languages, start.recipe.data.languages):
+    of_start = start.recipe.data if start else recipe.data
+    is_scored = recipe.data.directions or same_languages(recipe.data.languages, of_start.languages)
+    is_earlier_stage = Path(recipe.training.start_from or "").is_relative_to(run)
+    if start and ranks.first and is_scored and not is_earlier_stage:
         scores = read_old_text(start, recipe, data_directory, line.log)
     return RunData(dataset, tests, cleaned, start, scores)
 

@@ -29,8 +29,9 @@ from dragoman.synthesis.write import Synthesized, write_synthetic
 from dragoman.system.files import write_json
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.resumable import delete_unfinished, digest
+from dragoman.text.multilingual import name_direction
 from dragoman.training.run.directory import are_intact, read_made, write_checksums
-from dragoman.training.stages.recipes import Direction
+from dragoman.training.stages.recipes import Direction, mono_language
 from dragoman.training.stages.text import SIDES, file_pair
 from dragoman.translator import Translator
 
@@ -53,14 +54,17 @@ class RunTeachers:
         """The run directory of a teacher."""
         return self.directory / direction
 
-    def open_backward(self, method: str = "beam", minimum_chrf: float = 0.0) -> BackTranslator:
+    def open_backward(
+        self, method: str = "beam", minimum_chrf: float = 0.0, languages: Languages | None = None
+    ) -> BackTranslator:
         """The teacher that makes sources.
 
         Args:
+            languages: Source and target of the pairs to make; those of the recipe by default.
             method: How it translates.
             minimum_chrf: Of a source that the forward teacher translates back; 0 accepts every source.
         """
-        languages = self.recipe.data.languages
+        languages = languages or self.recipe.data.languages
         back = RoundTrip(self._open("forward", languages), minimum_chrf) if minimum_chrf else None
         return BackTranslator(self._open("backward", languages[::-1], method), method == NOISED, back)
 
@@ -125,6 +129,7 @@ class SyntheticCorpus:
         tagged: Whether the sources are marked.
         seed: Chooses the random order in which the text is translated, so that what there is time for is a sample of
             all its parts; None if all of it is translated, in the order of the text.
+        languages: Those of its pairs, in a model with several directions.
     """
 
     name: str
@@ -134,6 +139,7 @@ class SyntheticCorpus:
     weight: float
     tagged: bool = False
     seed: int | None = None
+    languages: Languages | None = None
 
     @property
     def result(self) -> Synthesized | None:
@@ -151,7 +157,7 @@ class SyntheticCorpus:
     @property
     def reference(self) -> WeightedCorpus:
         """The corpus to train on."""
-        return WeightedCorpus(corpus=file_pair(self.path), weight=self.weight, tagged=self.tagged)
+        return WeightedCorpus(corpus=file_pair(self.path, self.languages), weight=self.weight, tagged=self.tagged)
 
     def make(self, line: ProgressLine, limit: float | None, check: Callable[[], None]) -> Synthesized:
         """Make the corpus, or continue to make it.
@@ -228,7 +234,26 @@ def _open_other_than_held_out(open_maker: OpenMaker, held_out: HeldOutText) -> B
 
 def _back_translated(teachers: RunTeachers, directory: Path) -> Iterator[SyntheticCorpus]:
     """Of text in the target language."""
-    if (back := teachers.recipe.backtranslation).mono:
+    back, data = teachers.recipe.backtranslation, teachers.recipe.data
+    if data.directions:
+        for language in dict.fromkeys(mono_language(file, data) for file in back.mono):
+            files = [file for file in back.mono if mono_language(file, data) == language]
+            for direction in (each for each in data.directions if each[1] == language):
+                if direction[::-1] not in data.directions:
+                    continue
+                name = name_direction(direction)
+                opener = partial(teachers.open_backward, back.method, languages=direction)
+                yield SyntheticCorpus(
+                    f"monolingual text, {name}",
+                    directory / f"backtranslation-{name}",
+                    partial(_read_mono, files, SIDES[1], direction),
+                    opener,
+                    back.weight,
+                    back.tagged,
+                    _seed(teachers.recipe),
+                    direction,
+                )
+    elif back.mono:
         read = partial(_read_mono, back.mono, SIDES[1])
         opener = partial(teachers.open_backward, back.method, back.minimum_chrf)
         path = directory / "backtranslation"
@@ -321,10 +346,11 @@ def _sort_part(pairs: Iterator[Pair], part: int, parts: int, seed: int) -> list[
     return [pair for _, pair in sorted(chosen, key=itemgetter(0))]
 
 
-def _read_mono(files: Sequence[str], side: str) -> Iterator[Pair]:
+def _read_mono(files: Sequence[str], side: str, direction: Languages | None = None) -> Iterator[Pair]:
     """Lines as pairs that have only this side."""
     lines = chain.from_iterable(read_lines(Path(file)) for file in files)
-    return (Pair(line, "") if side == "source" else Pair("", line) for line in lines)
+    sides = ((line, "") if side == "source" else ("", line) for line in lines)
+    return (Pair(source, target, direction=direction) for source, target in sides)
 
 
 def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.errors import UserError
+from dragoman.languages.codes import find_language
 from dragoman.settings import (
     Backtranslation,
     Data,
@@ -41,6 +44,8 @@ def has_stages(recipe: Recipe) -> bool:
 def needed_teachers(recipe: Recipe) -> list[Direction]:
     """The teachers that have to be trained."""
     back, diverse = recipe.backtranslation, recipe.diversification.weight > 0
+    if recipe.data.directions:  # one model translates in all of them
+        return ["backward"] if back.mono else []
     needed: dict[Direction, bool] = {
         "backward": bool(back.mono) or diverse,
         "forward": (bool(back.mono) and back.minimum_chrf > 0) or diverse,
@@ -60,6 +65,10 @@ def check_stage_corpora(recipe: Recipe) -> None:
         raise UserError(
             f"teachers: {count} times share and translation_share add up to {used:g}, which must be below 1"
         )
+    if recipe.data.directions and recipe.backtranslation.minimum_chrf:
+        raise UserError("backtranslation.minimum_chrf: is for models with one direction")
+    for file in recipe.backtranslation.mono if recipe.data.directions else ():
+        mono_language(file, recipe.data)
     if needed_teachers(recipe) and all(each.tagged for each in recipe.data.weighted):
         raise UserError("data.train: teachers learn from text that is not tagged; add some")
     factors = {
@@ -73,19 +82,36 @@ def check_stage_corpora(recipe: Recipe) -> None:
             raise UserError(f"{key} times the weight of each corpus of data.train must be {limits}")
 
 
+def mono_language(file: str, data: Data) -> str:
+    """The language of monolingual text of a model with several directions, which its name states: ``mono.dsb.gz``.
+
+    Raises:
+        UserError: It states none of the languages of the model.
+    """
+    name = re.sub(r"(\.txt)?(\.gz)?$", "", file, flags=re.IGNORECASE)
+    language = find_language(Path(name).suffix[1:], tuple(data.all_languages))
+    if language is None:
+        codes = ", ".join(data.all_languages)
+        raise UserError(
+            f"{file}: rename it so that its name ends with its language, such as mono.{codes[:3]}; one of {codes}"
+        )
+    return language
+
+
 def teacher_recipe(recipe: Recipe, data: Data, direction: Direction) -> Recipe:
     """The recipe of a teacher: that of the run with a share of its budget, and another seed.
 
     Args:
         recipe: The recipe of the run.
         data: The text as files; a teacher learns only from pairs without the mark of machines.
-        direction: The backward teacher exchanges the languages, and does not start from a bundle.
+        direction: The backward teacher exchanges the languages, and does not start from a bundle. In a model with
+            several directions, it is the model itself, which is trained further afterwards.
     """
     pairs = [each for each in data.weighted if not each.tagged]
     languages = {"source_language": data.source_language, "target_language": data.target_language}
     validation = data.validation
     training: dict[str, Any] = {"seed": (recipe.training.seed + 1) % SEEDS}
-    if direction == "backward":
+    if direction == "backward" and not data.directions:
         pairs = [each.model_copy(update={"corpus": _exchange(each.corpus)}) for each in pairs]
         validation = tuple(map(_exchange, validation))
         languages = {"source_language": data.target_language, "target_language": data.source_language}
@@ -103,7 +129,9 @@ def teacher_recipe(recipe: Recipe, data: Data, direction: Direction) -> Recipe:
     )
 
 
-def final_recipe(recipe: Recipe, data: Data, synthetic: Sequence[WeightedCorpus], seconds: float) -> Recipe:
+def final_recipe(
+    recipe: Recipe, data: Data, synthetic: Sequence[WeightedCorpus], seconds: float, teacher: str | None = None
+) -> Recipe:
     """The recipe of the translator: that of the run with synthetic pairs, and the rest of its budget.
 
     Args:
@@ -111,6 +139,7 @@ def final_recipe(recipe: Recipe, data: Data, synthetic: Sequence[WeightedCorpus]
         data: The text as files.
         synthetic: Corpora that the teachers have made.
         seconds: How long this has taken.
+        teacher: The run of the model with several directions so far, which the translator starts from.
     """
     share = 1 - len(needed_teachers(recipe)) * recipe.teachers.share
     budget = _part_of_budget(recipe.training, share)
@@ -118,6 +147,8 @@ def final_recipe(recipe: Recipe, data: Data, synthetic: Sequence[WeightedCorpus]
         rest = budget["minutes"]
         least = min(LEAST_SHARE * rest, rest - recipe.teachers.translation_share * recipe.training.minutes)
         budget["minutes"] = max(rest - seconds / 60, least)
+    if teacher:
+        budget |= {"start_from": teacher, "new_vocabulary": False, "start_share": 0.0}
     return recipe.model_copy(
         update={
             "data": data.model_copy(update={"train": (*_originals(recipe, data), *synthetic)}),

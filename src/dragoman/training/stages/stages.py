@@ -133,7 +133,8 @@ class Stages:
         references = [corpus.reference for corpus, result in results if result.pairs]
         seconds = sum(result.seconds for _, result in results)
         self._announce(len(needed_teachers(self.recipe)) + 2, f"the translator, {_languages(self.recipe)}")
-        last = final_recipe(self.recipe, data, references, seconds)
+        teacher = str(self._teachers.path("backward")) if data.directions else None
+        last = final_recipe(self.recipe, data, references, seconds, teacher)
         numbers = "; ".join(f"{corpus.name}: {result}" for corpus, result in results)
         if not last.data.train:
             raise UserError(
@@ -229,6 +230,8 @@ def _explain_needed(problem: str, names: Sequence[str]) -> str:
 
 
 def _languages(recipe: Recipe) -> str:
+    if recipe.data.directions:
+        return " and ".join(recipe.data.all_languages)
     return f"{recipe.data.source_language} to {recipe.data.target_language}"
 
 

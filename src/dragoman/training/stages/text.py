@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -12,17 +11,18 @@ from typing import Any
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.lines import read_lines
-from dragoman.corpus.pair import Languages
+from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.writers import write_corpus
 from dragoman.dataset.pairs import find_training_corpora, read_pairs
-from dragoman.dataset.prepare import IN_MEMORY_PAIRS
-from dragoman.dataset.split import split_pairs
+from dragoman.dataset.prepare import IN_MEMORY_PAIRS, given_pairs
+from dragoman.dataset.split import first_directions, split_pairs
 from dragoman.doctor.data.cleaned_text import clean_data
 from dragoman.doctor.input import SourceLanguage, describe_text
 from dragoman.settings import Data, FilePair, Recipe, WeightedCorpus
 from dragoman.synthesis.pair_checks import require_language
 from dragoman.system.files import atomic_directory, write_json
 from dragoman.system.progress import ProgressLine
+from dragoman.text.multilingual import name_direction
 from dragoman.training.run.directory import LEFT_OUT_FILE, are_intact, read_made, write_checksums
 
 SIDES: Languages = ("source", "target")
@@ -35,10 +35,10 @@ COMPARED_PAIRS = 5000
 """How many pairs show which language monolingual text must be in."""
 
 
-def file_pair(path: Path) -> FilePair:
-    """The two files of a corpus, given their path without suffixes."""
+def file_pair(path: Path, languages: Languages | None = None) -> FilePair:
+    """The two files of a corpus, given their path without suffixes, and its languages if there are several pairs."""
     source, target = (f"{path}.{side}" for side in SIDES)
-    return FilePair(source=source, target=target)
+    return FilePair(source=source, target=target, languages=languages)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class StageText:
 
     Attributes:
         directory: Where it is.
-        kinds: The weight and the mark of the pairs in each file.
+        kinds: The weight and the mark of the pairs in each file, and, of several directions, their languages.
         pairs: How many pairs each file has.
         cleaning: What was left out, as text; None if the text was not cleaned.
         left_out_share: The share of pairs that were left out.
@@ -74,17 +74,41 @@ class StageText:
 
     @property
     def _files(self) -> list[Path]:
-        names = [VALIDATION_TEXT, *(f"train-{number}" for number in range(len(self.kinds)))]
+        names = [*map(validation_name, self._validations), *(f"train-{number}" for number in range(len(self.kinds)))]
         return [self.directory / f"{name}.{side}" for name in names for side in SIDES]
 
     def data(self, recipe: Recipe) -> Data:
         """The section `data` of a recipe, with the corpora in the directory."""
         train = tuple(
-            WeightedCorpus(corpus=file_pair(self.directory / f"train-{number}"), **kind)
+            WeightedCorpus(
+                corpus=file_pair(self.directory / f"train-{number}", _direction_of(kind)),
+                weight=kind["weight"],
+                tagged=kind["tagged"],
+            )
             for number, kind in enumerate(self.kinds)
         )
-        validation = (file_pair(self.directory / VALIDATION_TEXT),)
+        validation = tuple(
+            file_pair(self.directory / validation_name(languages), languages) for languages in self._validations
+        )
         return recipe.data.model_copy(update={"train": train, "validation": validation, "clean": False})
+
+    @property
+    def _validations(self) -> list[Languages | None]:
+        """The languages of each file to validate on, in a model with several directions; some may have none."""
+        found = list(dict.fromkeys(map(_direction_of, self.kinds)))
+        if found == [None]:
+            return found
+        return [each for each in found if (self.directory / f"{validation_name(each)}.{SIDES[0]}").is_file()]
+
+
+def validation_name(languages: Languages | None) -> str:
+    """What the files to validate on are called, those in two languages of a model with several directions."""
+    return f"{VALIDATION_TEXT}-{name_direction(languages)}" if languages else VALIDATION_TEXT
+
+
+def _direction_of(kind: Mapping[str, Any]) -> Languages | None:
+    languages = kind.get("languages")
+    return (languages[0], languages[1]) if languages else None
 
 
 def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, line: ProgressLine) -> StageText:
@@ -112,22 +136,29 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
     if cleaned:
         for text in (str(cleaned), *cleaned.warnings):
             line.log(text)
-        shutil.copyfile(cleaned.listing, directory / LEFT_OUT_FILE)
+        cleaned.write_listing(directory / LEFT_OUT_FILE)
     corpora = find_training_corpora(data, data_directory)
     pairs = corpora.load(IN_MEMORY_PAIRS)
     if pairs is None:
         corpora.check_files()
-    split = split_pairs(corpora if pairs is None else pairs, data, recipe.training.seed, line.update)
+    given = given_pairs(data, data_directory)
+    split = split_pairs(corpora if pairs is None else pairs, data, recipe.training.seed, line.update, given)
     validation = read_pairs(data.validation, data, data_directory) or split.held_out
-    kinds = list(dict.fromkeys((pair.weight, pair.tagged) for pair in split.training))
+    first = first_directions(data)  # the opposite ones have the same pairs
+    kinds = list(dict.fromkeys(_kind(pair) for pair in split.training if pair.direction in first))
     written = []
     for number, kind in enumerate(kinds):
-        same = (pair for pair in split.training if (pair.weight, pair.tagged) == kind)
+        same = (pair for pair in split.training if _kind(pair) == kind)
         written.append(write_corpus(same, f"{directory}/train-{number}.{{lang}}", SIDES)[0])
-    write_corpus(validation, f"{directory}/{VALIDATION_TEXT}.{{lang}}", SIDES)
+    for languages in dict.fromkeys(pair.direction for pair in validation if pair.direction in first):
+        same = (pair for pair in validation if pair.direction == languages)
+        write_corpus(same, f"{directory}/{validation_name(languages)}.{{lang}}", SIDES)
     copied = StageText(
         directory,
-        kinds=[{"weight": weight, "tagged": tagged} for weight, tagged in kinds],
+        kinds=[
+            {"weight": weight, "tagged": tagged} | ({"languages": languages} if languages else {})
+            for weight, tagged, languages in kinds
+        ],
         pairs=written,
         cleaning=str(cleaned) if cleaned else None,
         left_out_share=cleaned.left_out_share if cleaned else 0.0,
@@ -137,14 +168,23 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
     return copied
 
 
+def _kind(pair: Pair) -> tuple[float, bool, Languages | None]:
+    """What the pairs of a file have in common."""
+    return pair.weight, pair.tagged, pair.direction
+
+
 def check_mono_language(recipe: Recipe, text: StageText) -> None:
     """Check the language of monolingual text before a teacher is trained for it.
+
+    In a model with several directions, the names of the files state it.
 
     Raises:
         UserError: A file to translate back is not in the target language of the training text, or one for distillation
             is not in the source language.
     """
     languages = recipe.data.languages
+    if recipe.data.directions:
+        return
     _require_language("backtranslation.mono", recipe.backtranslation.mono, text, languages, side=1)
     _require_language("distillation.mono", recipe.distillation.mono, text, languages, side=0)
 

@@ -10,6 +10,8 @@ const { source, output, backdrop, error, notes, status, copy, clear } = element;
 const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
 
 let languages = null; // `source` and `target`
+let directions = []; // all, of a model with several
+let direction = 0; // the chosen one, a number in this list
 let timer = 0;
 let last = 0; // the number of the last request
 
@@ -32,7 +34,7 @@ function translate() {
   clearTimeout(timer);
   if (!languages) return; // the text is translated when they are known
   showBusy(true);
-  worker.postMessage({ id: ++last, text: source.value, language: languages.source });
+  worker.postMessage({ id: ++last, text: source.value, language: languages.source, direction });
 }
 
 const receive = {
@@ -100,10 +102,37 @@ function clearText() {
   source.focus();
 }
 
+/** The English name of a language; browsers do not know those of some small ones. */
+function nameOf(code) {
+  const name = englishName(code);
+  return name === code ? config.names?.[code] ?? code : name;
+}
+
+/** Offer all sources, and the targets of the chosen one; another source keeps the target if it can. */
+function offerLanguages() {
+  const { from, to } = element, chosen = directions[direction];
+  const targets = directions.filter((each) => each.source === chosen.source).map((each) => each.target);
+  offer(from, [...new Set(directions.map((each) => each.source))], chosen.source);
+  offer(to, targets, chosen.target);
+  showLanguages(chosen);
+}
+
+function offer(list, codes, chosen) {
+  list.replaceChildren(...codes.map((code) => new Option(nameOf(code), code, code === chosen, code === chosen)));
+}
+
+function chooseLanguages() {
+  const [from, to] = [element.from.value, element.to.value];
+  const possible = directions.filter((each) => each.source === from);
+  direction = directions.indexOf(possible.find((each) => each.target === to) ?? possible[0]);
+  offerLanguages();
+  edited();
+}
+
 function showLanguages(config) {
   languages = { source: tagOf(config.source), target: tagOf(config.target) };
   for (const [field, label, side] of [[source, "from", "source"], [output, "to", "target"]]) {
-    element[label].textContent = englishName(config[side]);
+    if (!directions.length) element[label].textContent = nameOf(config[side]);
     field.lang = languages[side];
     field.dir = directionOf(config[side]);
   }
@@ -123,7 +152,12 @@ document.addEventListener("keydown", (event) => {
 worker.addEventListener("message", ({ data }) => receive[data.kind](data));
 const UNKNOWN = "A file of this page cannot be loaded."; // browsers do not tell which one
 worker.addEventListener("error", ({ message = UNKNOWN }) => receive.failed({ message }));
-showLanguages(await fetchJson("config.json"));
+const config = await fetchJson("config.json");
+directions = config.directions ?? [];
+if (directions.length) {
+  offerLanguages();
+  for (const each of [element.from, element.to]) each.addEventListener("change", chooseLanguages);
+} else showLanguages(config);
 source.addEventListener("input", edited);
 copy.addEventListener("click", copyTranslation);
 clear.addEventListener("click", clearText);

@@ -20,8 +20,9 @@ const CHANGES = {
 export const ALL_RESERVED = [...Object.values(RESERVED).join("")];
 
 export class Tokenizer {
-  /** @param data a tokenizer's JSON */
-  constructor({ specials, tokenizer: { model, normalizer }, ...masking }) {
+  /** @param data a tokenizer's JSON
+   *  @param languages the tokens of languages, which no text is split into */
+  constructor({ specials, tokenizer: { model, normalizer }, ...masking }, languages = []) {
     const entries = model.type === "BPE" ? Object.entries(model.vocab) : model.vocab.map(([token], id) => [token, id]);
     this.ids = new Map(entries);
     this.tokens = [];
@@ -40,7 +41,7 @@ export class Tokenizer {
     this.#hidden = new Set(hidden.map((token) => this.ids.get(token)));
     this.#changes = normalizer.normalizers.map(({ type }) => CHANGES[type]);
     this.#split = MODELS[model.type](model, this.unk);
-    this.#breaks = breaksOf(Object.values(specials), this.isMasked);
+    this.#breaks = breaksOf([...Object.values(specials), ...languages], this.isMasked);
   }
 
   #hidden;

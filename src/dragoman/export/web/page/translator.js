@@ -11,11 +11,19 @@ const BATCH_TOKENS = 2048; // of the sources, padding included, times the size o
 const ENCODER = new TextEncoder();
 const LETTER = /\p{L}/u;
 
-/** Load the translator of this page. */
-export async function loadTranslator() {
+/** Load the model; returns a function for the translator of a direction, which is a number in the order of the config. */
+export async function loadTranslators() {
   const names = ["config.json", "source.tokenizer.json", "target.tokenizer.json"];
   const [model, config, source, target] = await Promise.all([loadModel(), ...names.map(fetchJson)]);
-  return new Translator(model, config, new Tokenizer(source), new Tokenizer(target));
+  const translators = new Map();
+  return (direction = 0) => {
+    if (!translators.has(direction)) {
+      const own = { ...config, ...config.directions?.[direction] };
+      const tokenizers = [source, target].map((each) => new Tokenizer({ ...each, ...own.masking }, own.spellings));
+      translators.set(direction, new Translator(model, own, ...tokenizers));
+    }
+    return translators.get(direction);
+  };
 }
 
 export class Translator {
@@ -36,7 +44,7 @@ export class Translator {
       sourceEos: source.eos,
       bos: target.bos,
       eos: target.eos,
-      forbidden: [target.unk, target.pad, target.bos],
+      forbidden: [target.unk, target.pad, target.bos, ...(config.never ?? [])],
     };
   }
 
@@ -46,14 +54,20 @@ export class Translator {
     const bytes = ENCODER.encode(this.#source.normalize(text)).length;
     if (bytes + 1 < Math.min(tokens, characters)) return false; // fast: at most a token for each byte, and one for the start
     const masked = this.#mask(text).text;
-    return [...masked].length > characters || this.#source.encode(masked).length >= tokens;
+    return [...masked].length > characters || this.#encode(masked).length >= tokens;
   };
+
+  /** The ids of a masked text, after the token that says the target language, if the model has several. */
+  #encode(masked) {
+    const ids = this.#source.encode(masked);
+    return ids.length ? [...(this.#config.first ?? []), ...ids] : ids;
+  }
 
   /** Translate texts; yields groups of results as they are found: the `index` of a text, its `translation`, `problems`. */
   async *translate(texts) {
     const sentences = texts.map((text, index) => {
       const mask = this.#mask(text);
-      return { index, mask, ids: this.#source.encode(mask.text).slice(0, this.#config.max_length - 1) };
+      return { index, mask, ids: this.#encode(mask.text).slice(0, this.#config.max_length - 1) };
     });
     // Without masks the model would have to translate numbers, and loses some, so a text without a letter stays as it is.
     const isCopied = ({ index, ids }) => !ids.length || (!this.#source.isMasked && !LETTER.test(texts[index]));

@@ -1,0 +1,105 @@
+"""Measure one model of many languages against a model for each direction, trained in the same total time.
+
+The corpora are in directories named after two languages, such as de-dsb/train.de.gz and de-dsb/dev.de.gz. One model
+gets all minutes; separate models get equal parts of them. Scores are chrF++ with the search of the bundles, on
+``TESTS/de-dsb/SET.de`` and so on for each set, or on the dev sets if there are no others; these choose checkpoints, so
+they flatter both alike.
+
+python benchmarks/many_languages.py --texts ../shared/data/sorbian --runs runs/many --minutes 120 --tests my/tests
+python benchmarks/many_languages.py --texts ../shared/data/sorbian --runs runs/many --minutes 12 --set data.temperature=3
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import dragoman
+from dragoman.cli.text_references import FileOptions
+from dragoman.cli.training_texts import TrainingTexts
+from dragoman.evaluation.metrics import chrf_plus_plus
+from dragoman.system.time_limit import TimeLimit
+from dragoman.training.run.run import train
+
+ALL = "all"
+
+
+def main() -> None:
+    """Train what is not trained yet, and print the scores of each direction."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--texts", type=Path, required=True, help="directory with de-hsb/train.de.gz and so on")
+    parser.add_argument("--runs", type=Path, required=True, help="where the runs are")
+    parser.add_argument(
+        "--minutes", type=float, required=True, help="time of the one model, and of all others together"
+    )
+    parser.add_argument("--tests", type=Path, help="directory with de-hsb/NAME.de and so on; default: the dev sets")
+    parser.add_argument("--set", dest="settings", action="append", default=[], help="of the one model")
+    parser.add_argument("--mono", action="append", default=[], help="monolingual text for the one model")
+    parser.add_argument("--only", nargs="*", help=f"train and score only these: {ALL}, de-hsb, hsb-de, …")
+    arguments = parser.parse_args()
+    pairs = sorted(path.name for path in arguments.texts.iterdir() if path.is_dir())
+    directions = [each for pair in pairs for each in (pair, "-".join(reversed(pair.split("-"))))]
+    runs: dict[str, Path] = {}
+    for name in arguments.only or [ALL, *directions]:
+        runs[name] = arguments.runs / name
+        used, settings, minutes = [name], [], arguments.minutes / len(directions)
+        if name == ALL:
+            used, settings, minutes = pairs, arguments.settings, arguments.minutes
+        if not (runs[name] / "bundle").is_dir():
+            train_on(arguments.texts, used, runs[name], minutes, settings, arguments.mono if name == ALL else [])
+    print("| direction | set | " + " | ".join(runs) + " |")
+    for direction in directions:
+        tests = arguments.tests or arguments.texts
+        for test, sources, references in read_tests(tests, direction, arguments.tests is None):
+            scores = [score(run, name, direction, sources, references) for name, run in runs.items()]
+            print(f"| {direction} | {test} | " + " | ".join(scores) + " |", flush=True)
+
+
+def find(directory: Path, direction: str, name: str) -> list[str]:
+    """The files of a corpus, the source first."""
+    source, target = direction.split("-")
+    folder = next(each for each in (directory / direction, directory / f"{target}-{source}") if each.is_dir())
+    return [str(next(folder.glob(f"{name}.{code}*"))) for code in (source, target)]
+
+
+def train_on(
+    texts: Path, directions: Sequence[str], run: Path, minutes: float, settings: Sequence[str], mono: Sequence[str]
+) -> None:
+    """As `dragoman train FILES --validation FILES --minutes N`."""
+    files, dev = ([file for each in directions for file in find(texts, each, name)] for name in ("train", "dev"))
+    limit = TimeLimit.start(minutes)
+    planned = TrainingTexts(files, dev, (), FileOptions(), minutes, None, limit=limit, mono=mono).plan(settings)
+    recipe = planned.recipe(settings)
+    print(planned.summary(recipe))
+    assert train(recipe, run, limit=limit)
+
+
+def read_tests(directory: Path, direction: str, only_dev: bool) -> Iterator[tuple[str, list[str], list[str]]]:
+    """The name, the sources and the references of each set in a direction."""
+    source = direction.split("-")[0]
+    folders = [directory / direction, directory / "-".join(reversed(direction.split("-")))]
+    names = {path.name.partition(".")[0] for each in folders for path in each.glob(f"*.{source}*")}
+    for name in sorted({"dev"} & names if only_dev else names):
+        sides = [read(Path(file)) for file in find(directory, direction, name)]
+        yield name, sides[0], sides[1]
+
+
+def read(path: Path) -> list[str]:
+    """The lines of a file."""
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        return [line.rstrip("\n") for line in file]
+
+
+def score(run: Path, name: str, direction: str, sources: Sequence[str], references: Sequence[str]) -> str:
+    """The chrF++ of a model in a direction; empty if it is for another one."""
+    if name not in (ALL, direction):
+        return ""
+    source, target = direction.split("-")
+    translator = dragoman.load(run, source_language=source, target_language=target)
+    return f"{chrf_plus_plus([str(each) for each in translator.stream(sources)], references)[0]:.2f}"
+
+
+if __name__ == "__main__":
+    main()

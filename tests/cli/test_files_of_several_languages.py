@@ -1,0 +1,129 @@
+"""Files of text in several languages on the command line: which belong together, and what becomes of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.text_references import FileOptions, FoundTexts, find_held_out, find_texts, pair_files
+from dragoman.cli.training_texts import TrainingTexts
+from dragoman.corpus.corpus import find_corpora
+from dragoman.corpus.pair import Languages
+from dragoman.errors import UserError
+from dragoman.planning.write import recipe_text
+from dragoman.recipe import parse_recipe
+
+TMX = """<tmx version="1.4"><header srclang="de"/><body>
+<tu><tuv xml:lang="de"><seg>Hund</seg></tuv><tuv xml:lang="hsb"><seg>pos</seg></tuv></tu>
+<tu><tuv xml:lang="de"><seg>Katze</seg></tuv><tuv xml:lang="dsb"><seg>kocka</seg></tuv></tu>
+</body></tmx>"""
+WORDS = {"de": ["Hund", "Haus", "Baum"], "hsb": ["pos", "dom", "štom"], "dsb": ["pjas", "dom", "bom"]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Line-aligned files, a memory and tables in three languages."""
+    monkeypatch.chdir(tmp_path)
+    for pair in ("de-hsb", "de-dsb", "dsb-hsb"):
+        (tmp_path / pair).mkdir()
+        for code in pair.split("-"):
+            (tmp_path / pair / f"train.{code}").write_text("".join(f"{word} {pair}\n" for word in WORDS[code]), "utf-8")
+    for code, words in WORDS.items():
+        (tmp_path / f"all.{code}").write_text("\n".join(words) + "\n", "utf-8")
+    (tmp_path / "memory.tmx").write_text(TMX, "utf-8")
+    rows = ["\t".join(WORDS), *("\t".join(words) for words in zip(*WORDS.values(), strict=True))]
+    (tmp_path / "table.tsv").write_text("\n".join(rows) + "\n", "utf-8")
+    return tmp_path
+
+
+PATHS = ["de-hsb/train.de", "de-hsb/train.hsb", "de-dsb/train.de", "de-dsb/train.dsb"]
+
+
+@pytest.mark.parametrize(
+    ("files", "pairs"),
+    [
+        (PATHS, [("de", "hsb"), ("de", "dsb")]),
+        (["a.de", "a.fr", "a.en"], [("de", "fr"), ("de", "en"), ("fr", "en")]),
+        (["a.de", "a.en", "a.en", "a.fr"], [("de", "en"), ("en", "fr")]),
+        (["a.de", "a.hsb", "a.dsb", "a.hsb"], [("de", "hsb"), ("dsb", "hsb")]),
+        (["a.de.gz", "a.hsb.gz", "b.dsb.gz", "b.hsb.gz"], [("de", "hsb"), ("dsb", "hsb")]),
+        (["one", "two", "three", "four"], [("one", "two"), ("three", "four")]),
+    ],
+)
+def test_files_belong_together_by_their_names(files: list[str], pairs: list[Languages]) -> None:
+    found = pair_files(files)
+    assert [tuple(file.removesuffix(".gz").rpartition(".")[2] for file in pair) for pair in found] == pairs
+
+
+def read(found: FoundTexts) -> dict[Languages, int]:
+    """The languages that the corpora state, and how many pairs they have."""
+    counts: dict[Languages, int] = {}
+    for reference in found.references:
+        assert not isinstance(reference, str)
+        (corpus,) = find_corpora([reference], source_language="xx", target_language="yy")
+        assert reference.languages
+        counts[reference.languages] = sum(pair.complete for pair in corpus.read())
+    return counts
+
+
+@pytest.mark.filterwarnings("ignore:.* units lack")
+@pytest.mark.parametrize(
+    ("files", "languages", "expected"),
+    [
+        (PATHS, None, {("de", "hsb"): 3, ("de", "dsb"): 3}),
+        (["all.de", "all.hsb", "all.dsb"], None, {("de", "hsb"): 3, ("de", "dsb"): 3, ("hsb", "dsb"): 3}),
+        (["memory.tmx"], "de,hsb,dsb", {("de", "hsb"): 1, ("de", "dsb"): 1}),
+        (["table.tsv"], "de,hsb,dsb", {("de", "hsb"): 3, ("de", "dsb"): 3, ("hsb", "dsb"): 3}),
+        (["all.{lang}"], "hsb,de", {("hsb", "de"): 3}),
+    ],
+)
+def test_every_pair_of_languages_that_files_have_is_used(
+    files: list[str], languages: str | None, expected: dict[Languages, int], folder: Path
+) -> None:
+    found = find_texts(files, FileOptions(languages))
+    assert read(found) == expected
+    assert set(found.directions) == {each for pair in expected for each in (pair, pair[::-1])}
+    assert found.name == "-".join(sorted({code for pair in expected for code in pair}))
+
+
+def test_several_files_of_the_same_languages_have_one_direction(folder: Path) -> None:
+    found = find_texts(["de-hsb/train.de", "de-hsb/train.hsb", "all.hsb", "all.de"], FileOptions())
+    assert (found.languages, found.directions, found.name) == (("de", "hsb"), (), "de-hsb")
+    corpora = find_corpora(found.references, source_language="de", target_language="hsb")
+    assert [next(corpus.read())[:2] for corpus in corpora] == [("Hund de-hsb", "pos de-hsb"), ("Hund", "pos")]
+
+
+@pytest.mark.parametrize(
+    ("files", "languages", "message"),
+    [
+        ([*PATHS, "all.de"], None, "all.de: a text file needs a second one"),
+        (["memory.tmx"], "de,hsb,fr", "no file has text in fr"),
+        (["memory.tmx"], "de,de", "a language is named twice"),
+        (["memory.tmx"], "de,", "expected language codes"),
+    ],
+)
+def test_what_cannot_be_used_is_named(files: list[str], languages: str | None, message: str, folder: Path) -> None:
+    with pytest.raises(UserError) as refused:
+        find_texts(files, FileOptions(languages))
+    assert message in str(refused.value)
+
+
+def test_held_out_text_is_in_a_direction_of_the_training_text(folder: Path) -> None:
+    train = find_texts(PATHS, FileOptions())
+    assert len(find_held_out(["all.hsb", "all.de"], FileOptions(), train)) == 1
+    assert len(find_held_out(["all.de", "all.hsb", "all.dsb"], FileOptions(), train)) == 2, "without dsb-hsb"
+    with pytest.raises(UserError, match="is in dsb-hsb; the training text is in de-hsb"):
+        find_held_out(["all.dsb", "all.hsb"], FileOptions(), find_texts(PATHS, FileOptions()))
+
+
+def test_the_plan_has_all_directions_and_its_recipe_can_be_read(folder: Path) -> None:
+    (folder / "mono.dsb").write_text("To jo.\n", "utf-8")
+    texts = TrainingTexts(PATHS, (), (), FileOptions(), 1.0, None, keep_all=True, mono=["mono.dsb"])
+    planned = texts.plan()
+    recipe = parse_recipe(recipe_text(planned.name, planned.choices), (), "written")
+    assert recipe == planned.recipe()
+    assert recipe.data.directions == (("de", "hsb"), ("hsb", "de"), ("de", "dsb"), ("dsb", "de"))
+    assert (recipe.data.temperature > 1, recipe.backtranslation.mono) == (True, ("mono.dsb",))
+    summary = planned.summary(recipe)
+    assert all(f"{name}: 3 pairs, 25% of the steps" in summary for name in ("de-hsb", "hsb-de", "de-dsb", "dsb-de"))

@@ -1,0 +1,145 @@
+"""A server with one bundle of several directions: every client translates all of them, and batches mix them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import deepl
+import httpx
+import pytest
+from libretranslatepy import LibreTranslateAPI
+from many_bundles import CODES, DIRECTIONS, make_many, texts
+from running_server import Running, StartServer
+
+import dragoman
+from dragoman.documents.segment import Segment
+from dragoman.serving.detection import LanguageDetector
+from dragoman.serving.fair_queue import FairQueue, Job, Priority
+from dragoman.serving.mixed_batches import mixing_key, translate_jobs
+from dragoman.serving.models import ModelOptions, ModelTable, load_models
+from dragoman.text.glossary import Glossary, Term
+
+CENTERED = [("de", "en"), ("en", "de"), ("szl", "en"), ("en", "szl")]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("many") / "bundle"
+    make_many(decoding__max_length=12).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def models(path: Path) -> ModelTable:
+    return load_models([path], ModelOptions())
+
+
+@pytest.fixture(scope="module")
+def many_server(start_server: StartServer, models: ModelTable) -> Running:
+    running = start_server()
+    running.service.use_models(models, LanguageDetector.of(models))
+    return running
+
+
+@pytest.fixture(scope="module")
+def expected(path: Path) -> dict[tuple[str, str], str]:
+    """The translation of a sentence in each direction; what the model leaves empty stays as it is."""
+    translate = dragoman.load(path)
+    return {
+        (source, target): translate(sentence(source), source_language=source, target_language=target).text
+        or sentence(source)
+        for source, target in DIRECTIONS
+    }
+
+
+def sentence(code: str) -> str:
+    return texts("test", 3)[code][2]
+
+
+def libretranslate(server: Running, source: str, target: str) -> str:
+    return str(LibreTranslateAPI(server.url).translate(sentence(source), source, target))
+
+
+def deepl_client(server: Running, source: str, target: str) -> str:
+    client = deepl.DeepLClient("any", server_url=server.url, send_platform_info=False)
+    logging.getLogger("deepl").handlers.clear()
+    result: Any = client.translate_text(
+        sentence(source), source_lang=source.upper(), target_lang="EN-GB" if target == "en" else target.upper()
+    )
+    return str(result.text)
+
+
+def apertium(server: Running, source: str, target: str) -> str:
+    query = {"q": sentence(source), "langpair": f"{source}|{target}"}
+    return str(httpx.get(f"{server.url}/translate", params=query, timeout=30).json()["responseData"]["translatedText"])
+
+
+@pytest.mark.parametrize("translate", [libretranslate, deepl_client, apertium])
+def test_every_client_translates_every_direction(
+    translate: Any, many_server: Running, expected: dict[tuple[str, str], str]
+) -> None:
+    assert {pair: translate(many_server, *pair) for pair in DIRECTIONS} == expected
+
+
+def test_each_source_lists_its_targets_and_is_recognized(many_server: Running) -> None:
+    listed = httpx.get(f"{many_server.url}/languages").json()
+    assert {each["code"]: each["targets"] for each in listed} == {
+        code: [other for other in CODES if other != code] for code in CODES
+    }
+    assert {each["name"] for each in listed} == {"German", "English", "Silesian"}
+    for code in CODES:
+        found = httpx.post(f"{many_server.url}/detect", data={"q": sentence(code)}).json()
+        assert found[0]["language"] == code
+
+
+def test_a_pivot_replaces_only_directions_that_were_never_trained(tmp_path: Path) -> None:
+    make_many(CENTERED).save(tmp_path / "centered")
+    models = load_models([tmp_path / "centered"], ModelOptions())
+    assert [len(models.route(*pair)) for pair in CENTERED] == [1] * 4
+    assert [(each.source, each.target) for each in models.route("de", "szl")] == [("de", "en"), ("en", "szl")]
+    make_many([("de", "en"), ("szl", "en")]).save(tmp_path / "into-english")
+    into_english = load_models([tmp_path / "into-english"], ModelOptions())
+    assert into_english.targets("de") == ["en"]
+    (untrained,) = into_english.route("de", "szl")
+    assert untrained.is_zero_shot
+
+
+@pytest.mark.parametrize("glossary", [None, Glossary([Term("Hund", "beagle")])], ids=["plain", "glossary"])
+def test_sentences_of_all_directions_are_one_batch(
+    glossary: Glossary | None, models: ModelTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = [
+        (model.translate, Segment(text, aligned=number == 1, glossary=glossary if number == 2 else None))
+        for model in models.models
+        for number, text in enumerate(texts("test", 3)[model.source])
+    ]
+    alone = [each for job in jobs for each in translate_jobs([job])]
+    assert len({mixing_key(translate) for translate, _ in jobs}) == 1
+    engine = models.models[0].words._translator.engine  # type: ignore[union-attr]
+    calls, search = [], engine.translate
+
+    def count(sources: Sequence[Any], *more: Any) -> Any:
+        calls.append(len(sources))
+        return search(sources, *more)
+
+    monkeypatch.setattr(engine, "translate", count)
+    assert translate_jobs(jobs) == alone
+    assert max(calls) >= (len(jobs) if glossary is None else 3), "equal sentences are translated once"
+    if glossary is None:
+        assert len(calls) == 1
+
+
+def test_a_queue_mixes_directions_of_one_model_only(models: ModelTable) -> None:
+    def other(segments: Sequence[Segment]) -> list[Any]:
+        return []
+
+    queue = FairQueue()
+    first, second, *_ = models.models
+    for translate in (first.translate, other, second.translate):
+        queue.add("client", Job(translate, Segment("a"), 5, Priority.INTERACTIVE))
+    batch = queue.take(100)
+    assert [job.translate for job in batch] == [first.translate, second.translate]
+    assert [job.translate for job in queue.take(100)] == [other]

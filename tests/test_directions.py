@@ -1,0 +1,236 @@
+"""Translating with a model of several directions: which languages there are, and which one a text is in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from many_bundles import CODES, DIRECTIONS, make_many, texts
+
+import dragoman
+from dragoman.bundle import Bundle, choose_direction, each_direction, recognize_sources
+from dragoman.errors import UserError
+from dragoman.evaluation.evaluate import evaluate
+from dragoman.text.multilingual import language_tokens, name_direction
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+CENTERED = [("de", "en"), ("en", "de"), ("szl", "en"), ("en", "szl")]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle of all six directions. Tests must not change it."""
+    path = tmp_path_factory.mktemp("many") / "bundle"
+    make_many(decoding__max_length=12).save(path)
+    return path
+
+
+# ---- Bundles
+
+
+def test_each_direction_has_its_own_facts(many: Path) -> None:
+    bundle = Bundle.load(many)
+    assert bundle.directions == DIRECTIONS
+    assert bundle.is_undecided
+    tokens = language_tokens(bundle.source)
+    for number, (source, target) in enumerate(DIRECTIONS):
+        view = choose_direction(bundle, source, target)
+        assert view.recipe.data.languages == view.stated == (source, target)
+        assert view.scores == bundle.facts[name_direction((source, target))]["scores"]
+        assert view.attention_rows().layer == number % 2
+        assert list(view.training_text["profiles"]) == [source, target]
+        assert view.source.encode(["a"])[0][0] == tokens[target]
+        assert view.target.encode(["a"])[0][0] not in tokens.values()
+        assert not view.is_undecided
+        assert not view.is_zero_shot
+        assert view.weights is bundle.weights
+    stored = json.loads((many / "bundle.json").read_text("utf-8"))
+    assert all(not each["training_text"]["profiles"] for each in stored["directions"].values()), "a profile once"
+
+
+def test_languages_that_follow_are_not_asked_for() -> None:
+    bundle = make_many(CENTERED)
+    for source, target, stated in (
+        ("de", None, ("de", "en")),
+        (None, "szl", ("en", "szl")),
+        ("EN", None, ("en", None)),
+        (None, "en", (None, "en")),
+        ("szl", "de", ("szl", "de")),
+    ):
+        view = choose_direction(bundle, source, target)
+        assert view.stated == stated
+        assert view.is_undecided is (None in stated)
+        assert view.is_zero_shot is (stated == ("szl", "de"))
+    assert [each.stated for each in each_direction(choose_direction(bundle, None, "en"))] == [
+        ("de", "en"),
+        ("szl", "en"),
+    ]
+    zero_shot = choose_direction(bundle, "szl", "de")
+    assert (zero_shot.scores, zero_shot.training_text) == ({}, {})
+    assert zero_shot.attention_rows() == choose_direction(bundle, "de", "en").attention_rows()
+
+
+@pytest.mark.parametrize(
+    ("languages", "message"),
+    [
+        (("fr", None), "no source language fr; choose one of de, en, szl"),
+        ((None, "pol"), "no target language pol; choose one of de, en, szl"),
+        (("de", "deu"), "the source and the target language are both de; choose one of en, szl"),
+    ],
+)
+def test_wrong_languages_are_refused_with_those_that_there_are(languages: Any, message: str, many: Path) -> None:
+    with pytest.raises(UserError, match=message):
+        choose_direction(Bundle.load(many), *languages)
+
+
+@pytest.mark.parametrize("damage", [{"de-en": 1}, {"de-en": {"scores": []}}, []], ids=str)
+def test_damaged_facts_are_refused(damage: Any, many: Path, tmp_path: Path) -> None:
+    make_many().save(tmp_path / "bundle")
+    about = json.loads((tmp_path / "bundle" / "bundle.json").read_text("utf-8"))
+    (tmp_path / "bundle" / "bundle.json").write_text(json.dumps(about | {"directions": damage}), "utf-8")
+    with pytest.raises(UserError, match=r"bundle\.json: damaged"):
+        Bundle.load(tmp_path / "bundle")
+
+
+def test_the_card_can_be_published() -> None:
+    card = make_many(CENTERED)._card()
+    assert "language: [de, en, szl]" in card
+    assert "between German (de), English (en), Silesian (szl)" in card
+    for direction in CENTERED:
+        assert f"{name_direction(direction)}, dev: BLEU" in card
+    assert "The lowest scores: de-en, dev (chrF 30.0); en-de, dev (chrF 31.0)" in card
+    assert "de-szl, szl-de: it never learned these directions" in card
+    assert "train.en and train.szl: source and license are not known" in card
+
+
+# ---- Translators
+
+
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_a_direction_can_be_chosen_for_each_call(engine: str, many: Path) -> None:
+    translate = dragoman.load(many, engine=engine)
+    found = {}
+    for source, target in DIRECTIONS:
+        own = texts("test", 4)[source]
+        found[source, target] = translate(own, source_language=source, target_language=target)
+        loaded = dragoman.load(many, engine=engine, source_language=source, target_language=target)
+        assert loaded(own) == found[source, target]
+        assert not {token for each in found[source, target] for token in each.tokens if token.startswith("<2")}
+    assert len({str(each) for each in found.values()}) == len(DIRECTIONS)
+
+
+def test_the_source_of_each_text_is_recognized(many: Path) -> None:
+    translate = dragoman.load(many, engine="torch", target_language="en")
+    own = [texts("test", 4)[code][number] for number, code in enumerate(("de", "szl", "szl", "de"))]
+    expected = [
+        translate(text, source_language=code).text for text, code in zip(own, ("de", "szl", "szl", "de"), strict=True)
+    ]
+    assert [each.text for each in translate(own)] == expected
+    assert translate.explain(own[1]).translation.text == expected[1]
+    assert translate("").text == ""
+
+
+def test_related_languages_are_told_apart(many: Path) -> None:
+    bundle = choose_direction(Bundle.load(many), None, "en")
+    for code in ("de", "szl"):
+        own = [text for text in texts("test", 50)[code] if len(text.split()) >= 5]
+        assert recognize_sources(bundle, own).count(code) >= 0.97 * len(own)
+        assert [recognize_sources(bundle, [text])[0] for text in own].count(code) >= 0.97 * len(own)
+    with pytest.raises(UserError, match=r"not recognized; name it with --source-language.*: de, szl"):
+        recognize_sources(bundle, ["日本語の文章です"])
+
+
+def test_sorbian_languages_are_told_apart(data_directory: Path) -> None:
+    """Single sentences of the development text, with what is learned from training text of other sources."""
+    from dragoman.corpus.lines import read_lines
+    from dragoman.languages.identify import LanguageProfile, identify, learn_profiles, read_profiles
+
+    sorbian = data_directory / "sorbian"
+    if not sorbian.is_dir():
+        pytest.skip("no Sorbian text")
+
+    def lines(name: str) -> list[str]:
+        return list(read_lines(sorbian / name))
+
+    samples = {code: lines(f"dsb-hsb/train.{code}.gz")[::6] for code in ("dsb", "hsb")}
+    samples["de"] = lines("de-dsb/train.de.gz")[::4]
+    profile = LanguageProfile(read_profiles(learn_profiles(samples)))
+    for name, code in (("de-dsb/dev.dsb.gz", "dsb"), ("de-hsb/dev.hsb.gz", "hsb"), ("de-dsb/dev.de.gz", "de")):
+        own = [text for text in lines(name) if len(text.split()) >= 5][::3]
+        right = [bool(found := identify(text, profile)) and found[0][0] == code for text in own]
+        assert sum(right) >= 0.97 * len(own), name
+
+
+def test_without_a_target_nothing_is_translated(many: Path) -> None:
+    translate = dragoman.load(many, engine="torch", source_language="de")
+    uses: list[Callable[[], object]] = [
+        lambda: translate("Ein Hund."),
+        lambda: translate.explain("Ein Hund."),
+        lambda: translate.text_search,
+        lambda: dragoman.TextTranslator(translate),
+    ]
+    for use in uses:
+        with pytest.raises(UserError, match="translates into en, szl: choose one of them with --target-language"):
+            use()
+
+
+def test_output_in_another_language_is_counted(many: Path) -> None:
+    """A model with random weights writes in no language at all; English output would be wrong in Silesian."""
+    translator = dragoman.load(many, engine="torch", source_language="de", target_language="szl")
+    own = texts("test", 6)
+    report, _ = evaluate(translator, own["de"], own["szl"])
+    assert report.wrong_language is not None
+    assert report.chrf_pp is not None
+    from dragoman.languages.identify import share_in_other_languages
+
+    profile = translator.bundle.language_profile
+    assert profile is not None
+    assert share_in_other_languages(own["szl"], "szl", profile) == 0
+    assert share_in_other_languages(own["en"], "szl", profile) == 1
+
+
+# ---- Commands
+
+
+def test_commands_recognize_the_source(many: Path, command: Command, process: Command, tmp_path: Path) -> None:
+    own = texts("test", 4)
+    expected = [command("translate", many, own["szl"][0], "--source-language", "szl", "--target-language", "en").out]
+    for extra in ([own["szl"][0]], ["--input", tmp_path / "text.txt"]):
+        (tmp_path / "text.txt").write_text(f"{own['szl'][0]}\n", "utf-8")
+        outcome = command("translate", many, *extra, "--target-language", "en")
+        assert (outcome.code, outcome.out) == (0, expected[0])
+    piped = process("translate", many, "--target-language", "en", stdin=f"{own['szl'][0]}\n".encode())
+    assert (piped.code, piped.out) == (0, expected[0])
+    document = tmp_path / "text.html"
+    document.write_text(f"<p>{own['szl'][0]}</p>", "utf-8")
+    outcome = command(
+        "translate", many, "--document", document, "--output", tmp_path / "out.html", "--target-language", "en"
+    )
+    assert outcome.code == 0
+    assert expected[0].strip() in (tmp_path / "out.html").read_text("utf-8")
+    refused = command("translate", many, own["szl"][0])
+    assert refused.code == 2
+    assert "choose one of them with --target-language" in refused.error
+
+
+@pytest.mark.parametrize("name", ["evaluate", "doctor output", "compare", "score"])
+def test_files_name_their_languages(name: str, many: Path, command: Command, tmp_path: Path) -> None:
+    files = {code: tmp_path / f"test.{code}" for code in CODES}
+    for code, path in files.items():
+        path.write_text("".join(f"{text}\n" for text in texts("test", 8)[code]), "utf-8")
+    reference = "--target" if name == "score" else "--reference"
+    bundles = [many, many] if name == "compare" else [many]
+    outcome = command(*name.split(), *bundles, "--source", files["szl"], reference, files["de"])
+    assert outcome.code in (0, 1), outcome.error
+    if name == "evaluate":
+        assert "chrF++" in outcome.out
+        assert "in another language:" in outcome.out
+    other = command(
+        *name.split(), *bundles, "--source", files["szl"], reference, tmp_path / "test.de", "--target-language", "xx"
+    )
+    assert (other.code, "no target language xx" in other.error) == (2, True)
