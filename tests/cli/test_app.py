@@ -21,7 +21,7 @@ COMMANDS = [
     ("quickstart",),
     ("train",),
     ("translate",),
-    ("backtranslate",),
+    ("synthesize",),
     ("distill",),
     ("evaluate",),
     ("score",),

@@ -1,11 +1,12 @@
 """The command line: one function per command, which parses options, calls the library and prints.
 
-- Text and training: `init`, `train`, `distill`, `backtranslate`, `convert`, `data`, `corrections`
+- Text and training: `init`, `train`, `synthesize`, `distill`, `convert`, `data`, `corrections`
 - Translators: `translate`, `evaluate`, `compare`, `score`, `inspect`, `info`, `doctor`
 - The course: `learn`
 - Other programs: `serve`, `serve_key`, `export`, `importing`
 - The files that commands read: `text_files` (options), `text_references` (corpora), `training_texts` (a recipe for
   them), `glossary_file`
+- Teachers behind an address: `teachers`
 - What all commands share: `options`, `output`, `suggestions`
 
 `COMMANDS` is their table.
@@ -24,7 +25,6 @@ from typing import Annotated, Any
 
 import typer
 
-from dragoman.cli.backtranslate import backtranslate
 from dragoman.cli.compare import compare
 from dragoman.cli.convert import convert
 from dragoman.cli.data import data_app
@@ -41,6 +41,7 @@ from dragoman.cli.score import score
 from dragoman.cli.serve import serve
 from dragoman.cli.serve_key import serve_key_app
 from dragoman.cli.suggestions import SuggestingCommand, corrected_command
+from dragoman.cli.synthesize import synthesize
 from dragoman.cli.text_files import TextFilesCommand
 from dragoman.cli.train import TrainCommand, quickstart, train
 from dragoman.cli.translate import translate
@@ -71,7 +72,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "init": init,
     "train": train,
     "translate": translate,
-    "backtranslate": backtranslate,
+    "synthesize": synthesize,
     "distill": distill,
     "evaluate": evaluate,
     "score": score,

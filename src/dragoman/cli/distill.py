@@ -9,6 +9,19 @@ import typer
 
 from dragoman.cli.options import DataDirectory, Overrides, minutes_option
 from dragoman.cli.output import print_to_stderr
+from dragoman.cli.teachers import (
+    AddressedTeacher,
+    AddressOptions,
+    KeyFileOption,
+    KeyVariableOption,
+    ModelOption,
+    ParallelOption,
+    RemoteOption,
+    check_output,
+    read_groups,
+    synthesize_text,
+)
+from dragoman.cli.text_references import parse_languages
 from dragoman.cli.training_texts import Force, refuse_two_budgets
 from dragoman.errors import UserError
 from dragoman.system.run_paths import RUNS, run_directory
@@ -20,8 +33,9 @@ if TYPE_CHECKING:
 
 def distill(
     teachers: Annotated[
-        list[str], typer.Argument(metavar="TEACHER", help="A run or bundle to learn from; several are an ensemble.")
-    ],
+        list[str] | None,
+        typer.Argument(metavar="TEACHER", help="A run or bundle to learn from; several are an ensemble."),
+    ] = None,
     size: Annotated[
         Literal["base", "small", "tiny"], typer.Option(help="Size of the student; smaller is faster.")
     ] = "tiny",
@@ -41,6 +55,15 @@ def distill(
         str | None,
         typer.Option(metavar="BUNDLE", help="With --mono: choose translations that this bundle translates back best."),
     ] = None,
+    teacher: AddressedTeacher = None,
+    languages: Annotated[
+        str | None, typer.Option(metavar="CODE-CODE", help="With --teacher: from which language into which.")
+    ] = None,
+    model: ModelOption = None,
+    remote: RemoteOption = False,
+    key_file: KeyFileOption = None,
+    key_variable: KeyVariableOption = None,
+    parallel: ParallelOption = 4,
     directions: Annotated[
         str | None,
         typer.Option(metavar="DIRECTION", help="Direction of the student, such as de-dsb, of a teacher with several."),
@@ -57,6 +80,15 @@ def distill(
 
     Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
     """
+    if teacher:
+        if teachers or round_trip:
+            raise UserError("--teacher replaces the bundles to learn from, and has no --round-trip")
+        address = AddressOptions(model, remote, key_file, key_variable)
+        plan = (size, minutes, output, mono or [], languages, address, parallel)
+        _distill_address(teacher, *plan, resume=resume, overrides=overrides or [], data_dir=data_dir)
+        return
+    if not teachers:
+        raise UserError("name a run or bundle to learn from, or a teacher behind an address with --teacher")
     from dragoman.planning.budget import measure_speed, refuse_short_stages
     from dragoman.planning.student import StudentPlan
     from dragoman.settings import Distillation
@@ -83,6 +115,60 @@ def distill(
     if recipe.distillation.teachers != distillation.teachers:
         raise UserError("--set distillation.teachers: name the teachers as arguments")
     if not train(recipe, run, resume=resume, data_directory=data_dir, limit=limit):
+        raise typer.Exit(130)
+
+
+def _distill_address(
+    teacher: str,
+    size: Literal["base", "small", "tiny"],
+    minutes: float | None,
+    output: Path | None,
+    mono: list[str],
+    languages: str | None,
+    options: AddressOptions,
+    parallel: int,
+    *,
+    resume: bool,
+    overrides: list[str],
+    data_dir: Path | None,
+) -> None:
+    """Let a teacher behind an address translate text, and train a student on that."""
+    from dragoman.planning.student import TRANSLATION_SHARE, StudentPlan, plan_student_of_text
+    from dragoman.recipe import load_recipe
+    from dragoman.settings import Distillation, FilePair
+    from dragoman.synthesis.synthesis import SynthesisSettings
+    from dragoman.synthesis.teachers import TeacherAddress
+    from dragoman.system.memory import keep_freed_memory
+    from dragoman.training.run.directory import check_directory
+    from dragoman.training.run.run import train
+
+    address = TeacherAddress.parse(teacher)
+    if address is None:
+        raise UserError(f"--teacher {teacher}: is no address; name a run or bundle without --teacher")
+    if not mono or languages is None:
+        raise UserError("--teacher needs --mono, the text to translate, and --languages, such as de-en")
+    refuse_two_budgets(minutes, overrides)
+    codes = parse_languages(languages)
+    run = output or RUNS / f"{'-'.join(codes)}-{size}"
+    run.parent.mkdir(parents=True, exist_ok=True)
+    if resume and (run / "recipe.toml").is_file():
+        recipe = load_recipe(run / "recipe.toml", overrides)
+    else:
+        check_directory(run, resume=False)
+        pattern = Path(f"{run}.{{lang}}")
+        files = FilePair(source=f"{run}.{codes[0]}", target=f"{run}.{codes[1]}")
+        if not (resume and Path(files.source).is_file() and Path(files.target).is_file()):
+            check_output(pattern, codes, resume)
+            opened = options.open(address, codes, [])
+            seconds = minutes and 60 * minutes * TRANSLATION_SHARE
+            settings = SynthesisSettings(parallel=parallel)
+            groups = read_groups([Path(file) for file in mono], codes, opened)
+            synthesize_text(opened, codes, groups, settings, pattern, seconds, marked=False)
+        plan = StudentPlan(size, minutes and minutes * (1 - TRANSLATION_SHARE), Distillation())
+        recipe = plan_student_of_text(plan, [files], codes, overrides, data_dir, print_to_stderr)
+        resume = False
+    keep_freed_memory()
+    if not train(recipe, run, resume=resume, data_directory=data_dir):
         raise typer.Exit(130)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dragoman.cli.options import (
-    BundlePath,
     ComputeType,
     Device,
     EngineName,
@@ -20,14 +20,39 @@ from dragoman.cli.options import (
     open_translator,
 )
 from dragoman.cli.output import JsonFlag, print_json, print_to_stderr, refuse_file_name
-from dragoman.errors import counted
+from dragoman.cli.teachers import (
+    AddressedTeacher,
+    AddressOptions,
+    ExamplesOption,
+    GlossaryOption,
+    KeyFileOption,
+    KeyVariableOption,
+    ModelOption,
+    PromptOption,
+    RemoteOption,
+)
+from dragoman.cli.text_references import parse_languages
+from dragoman.errors import UserError, counted
 
 
 def evaluate(
     context: typer.Context,
-    bundle: BundlePath,
     source: Annotated[Path, typer.Option(help="File to translate, one sentence per line (or .gz).")],
     reference: Annotated[Path, typer.Option(help="File with the reference translation of each line.")],
+    bundle: Annotated[
+        Path | None, typer.Argument(metavar="BUNDLE", help="A bundle, or a run directory that contains one.")
+    ] = None,
+    teacher: AddressedTeacher = None,
+    languages: Annotated[
+        str | None, typer.Option(metavar="CODE-CODE", help="With --teacher: from which language into which.")
+    ] = None,
+    model: ModelOption = None,
+    remote: RemoteOption = False,
+    key_file: KeyFileOption = None,
+    key_variable: KeyVariableOption = None,
+    examples: ExamplesOption = None,
+    glossary: GlossaryOption = None,
+    prompt: PromptOption = None,
     perturbed: Annotated[
         bool,
         typer.Option(
@@ -55,6 +80,13 @@ def evaluate(
     from dragoman.evaluation.evaluate import evaluate
     from dragoman.evaluation.perturbed import evaluate_perturbed, perturbed_table
 
+    if teacher is None and bundle is None:
+        raise UserError("name a bundle, or a teacher behind an address with --teacher")
+    if teacher is not None:
+        given = AddressOptions(model, remote, key_file, key_variable, prompt, tuple(examples or ()), glossary)
+        _evaluate_address(teacher, languages, given, source, reference, as_json)
+        return
+    assert bundle is not None
     refuse_file_name(context)
     options = EngineOptions(
         engine, device, compute_type, verbose, token_scores=False, languages=(source_language, target_language)
@@ -85,3 +117,47 @@ def evaluate(
         print(f"teacher-forced token BLEU {report.teacher_forced_bleu:.2f} (not a score of the translations)")
     if changed:
         print(f"\n{perturbed_table(changed)}")
+
+
+def _evaluate_address(
+    teacher: str, languages: str | None, given: AddressOptions, source: Path, reference: Path, as_json: bool
+) -> None:
+    """Score a teacher; a translation that would be rejected counts as empty."""
+    from dragoman.corpus.corpus import read_texts
+    from dragoman.evaluation.metrics import corpus_scores
+    from dragoman.synthesis.answer_log import AnswerLog
+    from dragoman.synthesis.sentence_groups import group_sentences
+    from dragoman.synthesis.synthesis import SynthesisSettings, open_synthesis
+    from dragoman.synthesis.teachers import TeacherAddress
+    from dragoman.system.files import temporary_directory
+    from dragoman.system.progress import ProgressLine
+    from dragoman.text.normalization import collapse_spaces
+
+    address = TeacherAddress.parse(teacher)
+    if address is None:
+        raise UserError(f"--teacher {teacher}: is no address; name a run or bundle without --teacher")
+    if languages is None:
+        raise UserError("--teacher needs --languages, such as de-en")
+    codes = parse_languages(languages)
+    examples = given.read_examples(codes)
+    opened = given.open(address, codes, examples)
+    sources, references = read_texts(source, reference)
+    groups = list(group_sentences(sources, opened.size))
+    settings = SynthesisSettings(examples, max_rejected=1.0)
+    with (
+        temporary_directory() as directory,
+        ProgressLine("evaluate", often_short=True) as line,
+        closing(AnswerLog(directory / "answers.jsonl")) as answers,
+    ):
+        synthesis = open_synthesis(opened, codes, groups, answers, settings, line.log)
+        synthesis.run(line.update)
+        found = {text: answer for text, answer in synthesis.pairs.read(groups) if isinstance(answer, str)}
+    translations = [found.get(collapse_spaces(text), "") for text in sources]
+    scores, rejections = corpus_scores(translations, references), synthesis.pairs.rejections
+    if as_json:
+        print_json({"sentences": len(sources), **scores, "rejected": dict(rejections.counts)})
+        return
+    print(f"{counted(len(sources), 'sentence')}, translated by {opened.name}; {synthesis.collector.describe_usage()}")
+    print(f"BLEU {scores['bleu']:.2f}  {scores['bleu_signature']}")
+    print(f"chrF {scores['chrf']:.2f}  {scores['chrf_signature']}")
+    print(f"rejected: {rejections.counts.total():,}, which count as empty\n{rejections.table()}".rstrip())

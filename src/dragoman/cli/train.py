@@ -223,8 +223,13 @@ def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) ->
     recipe = load_recipe(run / "recipe.toml", overrides)
     texts, train, minutes = files.texts(), recipe.data.train, files.minutes
     same_minutes = minutes is not None and has_minutes(run, recipe, minutes)
-    if recipe.training.start_from:  # then old text with weights may be mixed in, which was not named
-        train = tuple(each for each in train if not isinstance(each, WeightedCorpus))
+    # Machine-translated text got a weight; old text of a bundle to start from has one, too, and was not named.
+    plain = [each.corpus if isinstance(each, WeightedCorpus) else each for each in train]
+    train = tuple(
+        each
+        for each, written in zip(plain, train, strict=True)
+        if each in texts.train or not isinstance(written, WeightedCorpus)
+    )
     given = {
         "--languages": ("data.languages", texts.languages, recipe.data.languages),
         "training text": ("data.train", tuple(texts.train), train),

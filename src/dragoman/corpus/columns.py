@@ -12,10 +12,12 @@ from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError, counted, nearest
 from dragoman.languages.codes import (
     find_language,
+    is_machine_translated,
     is_name_of,
     known_language,
     looks_like_tag,
     named_language,
+    plain_tag,
     without_region,
 )
 from dragoman.settings import CorpusFile
@@ -56,6 +58,8 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
     if first is None:
         return
     number, values = first
+    if file.header is None and states_machine(values):
+        file, values = file.model_copy(update={"header": True}), list(map(plain_tag, values))
     second = next(rows, None)
     if second is not None:
         rows = chain([second], rows)
@@ -78,8 +82,15 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
         yield _without_errors(Pair(join_lines(row[source]), join_lines(row[target])))
 
 
+def states_machine(header: Sequence[str]) -> bool:
+    """Whether a row states that a machine has translated one of two columns."""
+    return len(header) == 2 and any(map(is_machine_translated, header))
+
+
 def languages_of_columns(header: Sequence[str], file: CorpusFile) -> list[str]:
     """The languages after which the chosen columns are named, in their order, or two of the first row, or none."""
+    if states_machine(header):
+        return list(map(plain_tag, header))
     if file.columns is None:
         return languages_of_header(header)
     return languages_of_header(

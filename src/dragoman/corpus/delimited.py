@@ -7,14 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dragoman.corpus.checks import existing_file
-from dragoman.corpus.columns import Row, languages_of_columns, select_pairs
+from dragoman.corpus.columns import Row, languages_of_columns, select_pairs, states_machine
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import UndeclaredError, as_corpus_file
@@ -131,19 +131,30 @@ class DelimitedFormat:
         stated = as_corpus_file(reference)
         refuses_quotes = stated.quotes is None and not self.quotes  # those like Excel's, which nothing explains
         read = partial(_read, file=self._complete(stated), languages=languages, refuse_quotes=refuses_quotes)
-        return open_single_file(reference, read)
+        corpus = open_single_file(reference, read)
+        return replace(corpus, machine_made=corpus.files[0].is_file() and self._states_machine(stated))
 
     def stated_languages(self, reference: CorpusReference) -> list[str]:
         """The languages after which its columns are named; UserError if the file is missing or damaged."""
         file = self._complete(as_corpus_file(reference))
-        if file.header is False:
-            return []
-        with closing(read_rows(existing_file(file.file), file)) as rows:
-            return languages_of_columns(next(rows, (0, ()))[1], file)
+        return [] if file.header is False else languages_of_columns(_first_row(file), file)
+
+    def _states_machine(self, stated: CorpusFile) -> bool:
+        if stated.header is False:
+            return False
+        try:
+            return states_machine(_first_row(self._complete(stated)))
+        except UserError:  # reading the pairs reports it
+            return False
 
     def _complete(self, file: CorpusFile) -> CorpusFile:
         quotes = self.quotes if file.quotes is None else file.quotes
         return file.model_copy(update={"delimiter": file.delimiter or self.delimiter, "quotes": quotes})
+
+
+def _first_row(file: CorpusFile) -> Sequence[str]:
+    with closing(read_rows(existing_file(file.file), file)) as rows:
+        return next(rows, (0, ()))[1]
 
 
 CSV = DelimitedFormat("a .csv file", (".csv",), None, quotes=True)

@@ -45,3 +45,5 @@ class Corpus:
     """The files that contain the pairs; empty if dragoman generates them."""
     aligned: bool = False
     """Whether `files` are a source and a target file with one sentence per line in UTF-8."""
+    machine_made: bool = False
+    """Whether the corpus states that a machine has translated one side, as `dragoman synthesize` writes it."""

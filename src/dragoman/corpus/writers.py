@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 from dragoman.corpus.delimited import is_quoted, looks_quoted
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.errors import UserError
+from dragoman.languages.codes import is_machine_translated
 from dragoman.system.files import atomic_text_file
 from dragoman.system.version import __version__
 
@@ -35,7 +36,8 @@ def write_corpus(pairs: Iterable[Pair], output: str, languages: Languages) -> tu
     Args:
         pairs: The pairs, which are not kept in memory.
         output: A path with one of the suffixes of `WRITERS`, perhaps followed by ``.gz``, or a pattern with ``{lang}``.
-        languages: Source and target.
+        languages: Source and target. A .tsv file states them in a header row if a machine has translated one side, see
+            `machine_translated`; files of other formats do not.
 
     Returns:
         The number of pairs that were written, and of those that were left out.
@@ -100,6 +102,8 @@ def _open_aligned(output: str, languages: Languages) -> Iterator[Writer]:
 @contextmanager
 def _open_tsv(output: str, languages: Languages) -> Iterator[Writer]:
     with atomic_text_file(Path(output)) as file:
+        if any(map(is_machine_translated, languages)):
+            _write_line(file, "\t".join(languages))
         numbers = count(1)
         yield lambda pair: _write_line(file, tsv_line(pair, next(numbers)))
 

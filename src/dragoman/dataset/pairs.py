@@ -107,9 +107,33 @@ def find_training_corpora(data: Data, data_directory: Path | None) -> CorpusPair
     """The training corpora of a recipe, looked up but not read.
 
     Raises:
-        UserError: A corpus is missing.
+        UserError: A corpus is missing, or validation or test text is machine-translated.
     """
+    data = mark_machine_made(data, data_directory)
     return _open([each.corpus for each in data.weighted], data, data_directory, data.weighted)
+
+
+def mark_machine_made(data: Data, data_directory: Path | None) -> Data:
+    """The data with training corpora tagged that state that a machine has translated one side.
+
+    Raises:
+        UserError: A corpus is missing, or such a corpus is validation or test text.
+    """
+    for key, references in (("validation", data.validation), ("test", data.test)):
+        for reference, corpus in zip(references, _find(references, data, data_directory), strict=True):
+            if corpus.machine_made:
+                raise UserError(
+                    f"data.{key}: {describe_reference(reference)} is machine-translated, so scores on it would only "
+                    "show how similar the translator is to that machine; name text that people have translated"
+                )
+    found = _find([each.corpus for each in data.weighted], data, data_directory)
+    if not any(corpus.machine_made for corpus in found):
+        return data
+    train = [
+        each.model_copy(update={"tagged": True}) if corpus.machine_made else each
+        for each, corpus in zip(data.weighted, found, strict=True)
+    ]
+    return data.model_copy(update={"train": tuple(train)})
 
 
 def read_pairs(references: Sequence[CorpusReference], data: Data, data_directory: Path | None) -> list[Pair]:
@@ -131,10 +155,13 @@ def _open(
     data_directory: Path | None,
     weighted: Sequence[WeightedCorpus] = (),
 ) -> CorpusPairs:
-    languages = {"source_language": data.source_language, "target_language": data.target_language}
-    corpora = find_corpora(references, **languages, data_directory=data_directory)
     directions = [(data.languages_of(each), data.directions_of(each)) for each in references if data.directions]
-    return CorpusPairs(corpora, weighted, directions)
+    return CorpusPairs(_find(references, data, data_directory), weighted, directions)
+
+
+def _find(references: Sequence[CorpusReference], data: Data, data_directory: Path | None) -> list[Corpus]:
+    languages = {"source_language": data.source_language, "target_language": data.target_language}
+    return find_corpora(references, **languages, data_directory=data_directory)
 
 
 def _turn(directions: CorpusDirections, pair: Pair) -> Iterator[Pair]:

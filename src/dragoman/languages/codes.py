@@ -11,6 +11,7 @@ from langcodes.tag_parser import LanguageTagError
 from language_data.names import code_to_names
 
 _TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|\d{3}))?")
+_MACHINE_TRANSLATED = re.compile(r"(\w+(?:[-_]\w+)*?)-t-\w+(?:[-_]\w+)*-t0-\w+")
 _OTHER_CODES = {"pb": "pt-br", "zh": "zh-hans", "zt": "zh-hant"}
 """Codes of LibreTranslate, and what they mean where that is available."""
 
@@ -92,6 +93,22 @@ def same_language(code: str, other: str) -> bool:
 def looks_like_tag(text: str) -> bool:
     """Whether a word has the form of a language tag: ``de``, ``deu`` or ``pt-BR``."""
     return _TAG.fullmatch(text) is not None
+
+
+def machine_translated(language: str, original: str) -> str:
+    """The tag of text that a machine has translated from another language: ``hsb-t-de-t0-und`` (RFC 6497)."""
+    return f"{language}-t-{original.lower()}-t0-und"
+
+
+def is_machine_translated(tag: str) -> bool:
+    """Whether a tag has this form."""
+    return _MACHINE_TRANSLATED.fullmatch(tag) is not None
+
+
+def plain_tag(tag: str) -> str:
+    """The tag without what `machine_translated` adds."""
+    match = _MACHINE_TRANSLATED.fullmatch(tag)
+    return match[1] if match else tag
 
 
 def tag_of_locale(locale: str) -> str:

@@ -50,6 +50,7 @@ from dragoman.planning.choose import (
     values_of,
     vocabulary_size,
 )
+from dragoman.planning.machine_text import weigh_machine_text
 from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with, share_of_known_tokens, train_on_sample
 from dragoman.recipe import build_recipe, overridden
 from dragoman.settings import CorpusReference, Data, Model, Recipe, Text, WeightedCorpus
@@ -220,6 +221,8 @@ def plan_recipe(
     find_training_corpora(texts.data(), data_directory).check_files(
         "the text is read to choose settings, and again to train"
     )
+    train = weigh_machine_text(texts.train, texts.languages, bool(texts.validation), data_directory, log)
+    texts = replace(texts, train=train)
     data, cleaned = clean_data(texts.data(), data_directory, log)
     facts, sample = collect_facts(data.weighted, texts.languages, data_directory, texts.directions)
     if facts.pairs == 1 and not texts.validation:

@@ -25,6 +25,7 @@ from dragoman.planning.budget import (
     plan_budget,
 )
 from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, choose_training, values_of
+from dragoman.planning.plan import Texts, plan_recipe
 from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with
 from dragoman.recipe import build_recipe, load_recipe
 from dragoman.settings import CorpusFile, CorpusReference, Data, Distillation, FilePair, Model, Recipe
@@ -145,6 +146,39 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         )
     log(_describe_plan(plan, recipe, facts, mono, machine))
     _warn_of_size(plan.size, recipe, bundle, path, log)
+    return recipe
+
+
+def plan_student_of_text(
+    plan: StudentPlan,
+    train: Sequence[CorpusReference],
+    languages: Languages,
+    overrides: Sequence[str],
+    data_directory: Path | None,
+    log: Log = no_log,
+) -> Recipe:
+    """Choose a recipe for a student of a teacher that is no bundle, and has translated its training text.
+
+    Args:
+        plan: What it is planned for; its teachers do not matter.
+        train: The text with its translations by the teacher.
+        languages: Source and target.
+        overrides: ``SECTION.KEY=VALUE`` each.
+        data_directory: Mirror of the dataset catalog.
+        log: Receives what to expect.
+
+    Raises:
+        UserError: The text cannot be used, or a setting is invalid.
+    """
+    plan = replace(plan, minutes=chosen_minutes(plan.minutes, overrides))
+    made = plan_recipe(Texts(languages, train), plan.minutes, data_directory, log)
+    base, subwords = made.recipe(), STUDENT_SIZES[plan.size].subwords
+    subwords = min(base.text.vocabulary_size, subwords)
+    document = _choose_sections(plan, base, made.facts, 0, subwords, made.machine) | {
+        "name": f"{'-'.join(languages)}-{plan.size}"
+    }
+    recipe = build_recipe(document, overrides, origin=f"{plan.size} student")
+    log(_describe_plan(plan, recipe, made.facts, 0, made.machine))
     return recipe
 
 

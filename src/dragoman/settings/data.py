@@ -116,7 +116,7 @@ class WeightedCorpus(Settings):
     tagged: bool = Field(
         False,
         description="Mark each source with a token that no text contains, so that the model can distinguish text of "
-        "machines, as `dragoman backtranslate` writes it, from other text (Caswell et al. 2019).",
+        "machines, as `dragoman synthesize` writes it, from other text (Caswell et al. 2019).",
     )
 
     @model_validator(mode="before")

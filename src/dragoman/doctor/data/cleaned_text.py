@@ -14,7 +14,7 @@ from typing import Any
 from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.references import file_name
-from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs
+from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs, mark_machine_made
 from dragoman.doctor.data.check import check_corpora
 from dragoman.doctor.data.cleaned_copy import DROPPED
 from dragoman.doctor.data.corpora import Corpora, corpora_of_recipe
@@ -91,6 +91,7 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
         UserError: A corpus cannot be read, most of the text has problems, or all of a corpus has one, such as swapped
             sides.
     """
+    data = mark_machine_made(data, data_directory)
     if not data.clean:
         return data, None
     parts, train = list[CleanedText](), list[FilePair | WeightedCorpus]()

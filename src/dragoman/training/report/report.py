@@ -12,6 +12,7 @@ import numpy as np
 import tomli_w
 import torch
 
+from dragoman.dataset.token_store import PairStore
 from dragoman.doctor.data.cleaned_text import CleanedText
 from dragoman.errors import counted
 from dragoman.model.transformer import parameter_counts
@@ -42,6 +43,7 @@ def run_facts(
         *((f"Parameters, {part.replace('_', ' ')}", f"{number:,}") for part, number in by_size),
         ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
         ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out: too long, or text of validation pairs)"),
+        *describe_tagged(data.train, data.source.vocabulary.bos),
         *([("Cleaning", str(cleaned))] if cleaned else []),
         *stages,
         *([("Initial weights", start_from)] if (start_from := trainer.settings.start_from) else []),
@@ -53,6 +55,19 @@ def run_facts(
         ("Machine", f"{trainer.state.device}, {counted(torch.get_num_threads(), 'thread')}, {platform.machine()}"),
         ("Versions", f"dragoman {__version__}, Python {platform.python_version()}, torch {torch.__version__}"),
     ]
+
+
+def describe_tagged(pairs: PairStore, mark: int) -> list[tuple[str, str]]:
+    """How much of the training text is tagged, as machine translations are, and how to measure its effect."""
+    starts = pairs.source.offsets[:-1][pairs.source.lengths > 0]
+    tagged = np.zeros(len(pairs), np.bool_)
+    tagged[pairs.source.lengths > 0] = pairs.source.ids[starts] == mark
+    if not (count := int(tagged.sum())) or count == len(pairs):
+        return []
+    weights = np.ones(len(pairs)) if pairs.weights is None else pairs.weights
+    share = float(weights[tagged].sum() / weights.sum())
+    effect = "to measure its effect, train without it for the same time, and run dragoman compare"
+    return [("Synthetic text", f"{counted(count, 'tagged pair')}, {share:.0%} of an epoch; {effect}")]
 
 
 class Usage(NamedTuple):

@@ -1,4 +1,4 @@
-"""`dragoman backtranslate`: pairs from text in one language, in one go, in parts, or after a kill."""
+"""`dragoman synthesize` with a bundle: pairs from text in one language, in one go, in parts, or after a kill."""
 
 from __future__ import annotations
 
@@ -51,19 +51,20 @@ def mono(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def uninterrupted(finished_run: Path, command: Command, mono: Path, tmp_path: Path) -> Path:
     """The pairs of an uninterrupted command."""
     path = tmp_path / "whole.tsv"
-    assert command("backtranslate", finished_run, "--mono", mono, "--output", path).code == 0
+    assert command("synthesize", "--teacher", finished_run, "--mono", mono, "--output", path).code == 0
     return path
 
 
 def test_the_text_becomes_the_target(finished_run: Path, command: Command, mono: Path, tmp_path: Path) -> None:
-    outcome = command("backtranslate", finished_run, "--mono", mono, "--output", tmp_path / "synthetic.tsv")
+    outcome = command("synthesize", "--teacher", finished_run, "--mono", mono, "--output", tmp_path / "synthetic.tsv")
     assert (outcome.code, outcome.out) == (0, "")
     pairs = list(read_corpus(str(tmp_path / "synthetic.tsv"), source_language="en", target_language="de"))
     assert [pair.target for pair in pairs] == mono.read_text("utf-8").splitlines()
     translated = command("translate", finished_run, "--input", mono).out.splitlines()
     assert [pair.source for pair in pairs] == translated
     assert f"{LINES} pairs from {LINES} lines" in outcome.error
-    assert f'init writes one): {{corpus = "{tmp_path}/synthetic.tsv", tagged = true}}' in outcome.error
+    assert f"to train on it: dragoman train FILES {tmp_path}/synthetic.tsv" in outcome.error
+    assert (tmp_path / "synthetic.tsv").read_text("utf-8").splitlines()[0] == "en-t-de-t0-und\tde"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["synthetic.tsv"]
 
 
@@ -73,13 +74,13 @@ def test_output_without_pairs_is_not_written(
     monkeypatch.undo()
     (tmp_path / "mono.de").write_text("\n\v\n", "utf-8")  # a control character is read as a space
     outcome = command(
-        "backtranslate", finished_run, "--mono", tmp_path / "mono.de", "--output", tmp_path / "synthetic.tsv"
+        "synthesize", "--teacher", finished_run, "--mono", tmp_path / "mono.de", "--output", tmp_path / "synthetic.tsv"
     )
     assert outcome.code == 2
     assert "0 pairs from 2 lines" in outcome.error
     assert "not written, because no pair is left: 0 pairs from 2 lines; left out: blank 2" in outcome.error
     assert [path.name for path in tmp_path.iterdir()] == ["mono.de"]
-    printed = command("backtranslate", finished_run, "--mono", tmp_path / "mono.de")
+    printed = command("synthesize", "--teacher", finished_run, "--mono", tmp_path / "mono.de")
     assert (printed.code, printed.out) == (2, "")
     assert "no pair is left: 0 pairs from 2 lines; left out: blank 2" in printed.error
 
@@ -89,34 +90,36 @@ def test_text_in_another_language_is_refused(
 ) -> None:
     german, english = mono.read_text("utf-8"), (corpus / "train.en").read_text("utf-8")[: 50 * LINES]
     (tmp_path / "mono.txt").write_text(english + german, "utf-8")
-    outcome = command("backtranslate", finished_run, "--mono", tmp_path / "mono.txt", "--output", tmp_path / "out.tsv")
+    outcome = command(
+        "synthesize", "--teacher", finished_run, "--mono", tmp_path / "mono.txt", "--output", tmp_path / "out.tsv"
+    )
     assert (outcome.code, (tmp_path / "out.tsv").exists()) == (2, False)
     assert " lines do not look like de" in outcome.error
     (tmp_path / "mono.txt").write_text(german + english[: len(english) // 10], "utf-8")
-    assert command("backtranslate", finished_run, "--mono", tmp_path / "mono.txt").code == 0
+    assert command("synthesize", "--teacher", finished_run, "--mono", tmp_path / "mono.txt").code == 0
 
 
 def test_pipes_and_compressed_files(
     finished_run: Path, command: Command, mono: Path, uninterrupted: Path, tmp_path: Path
 ) -> None:
     text = uninterrupted.read_text("utf-8")
-    assert command("backtranslate", finished_run, "--mono", "-", stdin=mono.read_bytes()).out == text
-    assert command("backtranslate", finished_run, "--mono", mono, "--output", "-").out == text
+    assert command("synthesize", "--teacher", finished_run, "--mono", "-", stdin=mono.read_bytes()).out == text
+    assert command("synthesize", "--teacher", finished_run, "--mono", mono, "--output", "-").out == text
     packed = tmp_path / "packed.tsv.gz"
-    assert command("backtranslate", finished_run, "--mono", mono, "--output", packed).code == 0
+    assert command("synthesize", "--teacher", finished_run, "--mono", mono, "--output", packed).code == 0
     assert gzip.decompress(packed.read_bytes()).decode() == text
 
 
 def test_methods_differ_and_seeds_matter(finished_run: Path, command: Command, mono: Path) -> None:
-    common = ("backtranslate", finished_run, "--mono", mono, "--method")
+    common = ("synthesize", "--teacher", finished_run, "--mono", mono, "--method")
     more = (["beam"], ["sampling"], ["noised-beam"], ["sampling", "--set", "decoding.seed=2"])
     outputs = [command(*common, *options).out for options in (*more, ["beam"])]
     assert len(set(outputs)) == 4
     assert outputs[-1] == outputs[0]
 
 
-def start(finished_run: Path, mono: Path, output: Path) -> subprocess.Popen[str]:
-    arguments = ["backtranslate", str(finished_run), "--mono", str(mono), "--output", str(output)]
+def start(finished_run: Path, mono: Path, output: Path, *options: str) -> subprocess.Popen[str]:
+    arguments = ["synthesize", "--teacher", str(finished_run), "--mono", str(mono), "--output", str(output), *options]
     return subprocess.Popen([sys.executable, "-c", RUNNER, *arguments], stderr=subprocess.PIPE, text=True)
 
 
@@ -135,8 +138,10 @@ def test_a_killed_command_is_continued_with_the_same_lines(
     _, printed = process.communicate(timeout=60)
     assert process.returncode in (-signal.SIGKILL, -signal.SIGINT, 130)  # see the same in test_translate_document
     assert not output.exists()
-    assert number == signal.SIGKILL or "to continue, run the same command" in printed
-    process = start(finished_run, mono, output)
+    assert number == signal.SIGKILL or "add --resume to the same command" in printed
+    refused = start(finished_run, mono, output)
+    assert "add --resume to use them" in refused.communicate(timeout=60)[1]
+    process = start(finished_run, mono, output, "--resume")
     _, printed = process.communicate(timeout=60)
     assert process.returncode == 0
     assert re.search(r"up to [1-9]\d* lines are translated already", printed)
@@ -154,7 +159,7 @@ def test_two_processes_do_not_write_the_same_output(
         assert time.monotonic() < deadline
         time.sleep(0.001)
     process.send_signal(signal.SIGSTOP)
-    other = command("backtranslate", finished_run, "--mono", mono, "--output", output)
+    other = command("synthesize", "--teacher", finished_run, "--mono", mono, "--output", output, "--resume")
     process.send_signal(signal.SIGCONT)
     process.communicate(timeout=60)
     assert (other.code, "another process is writing it" in other.error) == (2, True), other.error
@@ -168,8 +173,9 @@ def test_two_processes_do_not_write_the_same_output(
     [
         (["--mono", "{mono}x"], "no such file"),
         (["--mono", "{mono}", "--output", "{tmp}/out.txt"], "expected a name that ends in .tsv"),
+        (["--mono", "{mono}", "--model", "x"], "--model is for a teacher behind an address"),
+        (["--mono", "{mono}", "--estimate"], "are for teachers behind an address"),
         (["--mono", "{mono}", "--output", "{mono}.tsv"], "already exists"),
-        (["--mono", "{mono}", "--output", "{folder}/mono.{{lang}}"], "is also the text of --mono; choose another name"),
         (["--mono", "{mono}", "--output", "{tmp}/no/out.tsv"], "there is no directory {tmp}/no"),
         (["--mono", "{mono}.tsv"], "expected a text file with one sentence per line"),
         (["--mono", "{mono}", "--minimum-chrf", "20"], "--round-trip translates back; give both"),
@@ -183,7 +189,7 @@ def test_impossible_requests_get_a_message(
 ) -> None:
     Path(f"{mono}.tsv").write_text("mine")
     values = {"mono": mono, "folder": mono.parent, "tmp": tmp_path, "run": finished_run}
-    outcome = command("backtranslate", finished_run, *(each.format(**values) for each in arguments))
+    outcome = command("synthesize", "--teacher", finished_run, *(each.format(**values) for each in arguments))
     assert (outcome.code, outcome.out) == (2, "")
     assert message.format(**values) in outcome.error
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,301 @@
+"""Teachers behind an address: their options, opening them, and translating text with them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli.output import DASH, print_to_stderr, read_standard_input
+from dragoman.errors import UserError, counted
+from dragoman.system.resumable import delete_unfinished
+
+if TYPE_CHECKING:
+    from dragoman.corpus.pair import Languages, Pair
+    from dragoman.synthesis.collect import Price
+    from dragoman.synthesis.sentence_groups import SentenceGroup
+    from dragoman.synthesis.synthesis import SynthesisSettings
+    from dragoman.synthesis.teachers import Teacher, TeacherAddress
+
+TeacherOption = Annotated[
+    str,
+    typer.Option(
+        "--teacher",
+        metavar="TEACHER",
+        help="A run or bundle; or the address of a language model (http://localhost:11434/v1) or of a service "
+        "(libretranslate:http://localhost:5000, deepl:https://api-free.deepl.com).",
+    ),
+]
+AddressedTeacher = Annotated[
+    str | None,
+    typer.Option(
+        "--teacher",
+        metavar="ADDRESS",
+        help="A language model or a service, as for dragoman synthesize, instead of a bundle.",
+    ),
+]
+ModelOption = Annotated[str | None, typer.Option("--model", help="Name of the language model, such as gemma3:27b.")]
+RemoteOption = Annotated[
+    bool, typer.Option("--remote", help="Allow a teacher on another machine: your text is sent there.")
+]
+KeyFileOption = Annotated[
+    Path | None, typer.Option("--key-file", metavar="FILE", help="File with the key for the teacher.")
+]
+KeyVariableOption = Annotated[
+    str | None, typer.Option("--key-variable", metavar="NAME", help="Environment variable with the key.")
+]
+PromptOption = Annotated[
+    Path | None,
+    typer.Option("--prompt", metavar="FILE", help="Prompt for the model (--show-prompt prints the default)."),
+]
+ExamplesOption = Annotated[
+    list[str] | None,
+    typer.Option("--examples", metavar="CORPUS", help="Parallel text, from which the prompt shows similar pairs."),
+]
+GlossaryOption = Annotated[
+    Path | None,
+    typer.Option("--glossary", metavar="FILE", help="Terms that the prompt demands: .tsv, .csv, .xlsx, .tmx."),
+]
+ParallelOption = Annotated[
+    int,
+    typer.Option("--parallel", min=1, max=256, help="Requests at once, at most; fewer if the server is not faster."),
+]
+
+ESTIMATED_SENTENCES = 20
+"""Sentences that --estimate translates at least, and shows."""
+
+
+@dataclass(frozen=True)
+class AddressOptions:
+    """What the command line says about a teacher behind an address."""
+
+    model: str | None = None
+    remote: bool = False
+    key_file: Path | None = None
+    key_variable: str | None = None
+    prompt: Path | None = None
+    examples: tuple[str, ...] = ()
+    glossary: Path | None = None
+    candidates: int = 1
+    size: int | None = None
+
+    def refuse_with_bundle(self) -> None:
+        """Raises UserError if one was given, as a bundle on this machine has none of them."""
+        given = {
+            "model": self.model,
+            "remote": self.remote,
+            "key-file": self.key_file,
+            "key-variable": self.key_variable,
+            "prompt": self.prompt,
+            "examples": self.examples,
+            "glossary": self.glossary,
+            "candidates": self.candidates > 1,
+            "sentences": self.size,
+        }
+        if names := [f"--{name}" for name, value in given.items() if value]:
+            raise UserError(f"{names[0]} is for a teacher behind an address; the teacher is a bundle on this machine")
+
+    def read_examples(self, languages: Languages) -> list[Pair]:
+        """The pairs of --examples."""
+        from itertools import chain, islice
+
+        from dragoman.corpus.corpus import find_corpora
+        from dragoman.lexicon.fuzzy_matches import SEARCHED
+
+        source, target = languages
+        corpora = find_corpora(self.examples, source_language=source, target_language=target)
+        return list(islice(chain.from_iterable(each.read() for each in corpora), SEARCHED))
+
+    def open(self, address: TeacherAddress, languages: Languages, examples: list[Pair]) -> Teacher:
+        """The teacher; says so if text leaves this machine.
+
+        Raises:
+            UserError: It is on another machine without --remote, or an option is invalid.
+        """
+        from dragoman.cli.glossary_file import read_glossary
+        from dragoman.synthesis.http_client import is_on_this_machine, read_key
+        from dragoman.synthesis.prompt import PROMPT, ExamplePairs, PromptWriter, read_prompt
+        from dragoman.synthesis.teachers import TeacherOptions
+
+        if not is_on_this_machine(address.url):
+            if not self.remote:
+                raise UserError(
+                    f"{address}: is not on this machine, so your text would be sent there; if it may be, add --remote"
+                )
+            unencrypted = ", unencrypted" if address.url.startswith("http:") else ""
+            print_to_stderr(f"dragoman: your text is sent to {address.url}{unencrypted}")
+        writer = None
+        if self.prompt or self.examples or self.glossary:
+            writer = PromptWriter(
+                languages,
+                read_prompt(self.prompt) if self.prompt else PROMPT,
+                ExamplePairs(examples) if self.examples else None,
+                read_glossary(self.glossary, languages) if self.glossary else None,
+            )
+        key = read_key(self.key_file, self.key_variable)
+        options = TeacherOptions(address, languages, self.model, key, writer, self.candidates, self.size)
+        return options.open()
+
+
+def parse_price(text: str | None) -> Price | None:
+    """The price in ``0.15:0.6`` or ``20``; raises UserError for other texts."""
+    from dragoman.synthesis.collect import Price
+
+    if text is None:
+        return None
+    try:
+        values = [float(part) for part in text.split(":")]
+    except ValueError:
+        values = []
+    if len(values) not in (1, 2) or not all(0 <= value < 1e9 for value in values):
+        raise UserError(
+            f"--price {text}: expected the price of a million tokens sent and received, such as 0.15:0.6, or of a "
+            "million characters for a service, such as 20"
+        )
+    return Price(values[0], values[-1])
+
+
+def check_output(output: Path, languages: Languages, resume: bool) -> None:
+    """Check that pairs can be written to a file.
+
+    Raises:
+        UserError: It exists, or there are answers of an interrupted command, and --resume is not given.
+    """
+    from dragoman.corpus.writers import check_output
+    from dragoman.system.resumable import unfinished_directory
+
+    check_output(str(output), languages)
+    directory = unfinished_directory(output)
+    if not resume and any(directory.glob("*.json*")):
+        raise UserError(
+            f"{directory}: contains translations of an interrupted command; add --resume to use them, or delete it"
+        )
+
+
+def read_groups(files: Sequence[Path], languages: Languages, teacher: Teacher) -> list[SentenceGroup]:
+    """The text of files, divided into requests; raises UserError if it is missing or in another language."""
+    from itertools import chain
+
+    from dragoman.corpus.lines import read_lines
+    from dragoman.languages.identify import other_language
+    from dragoman.synthesis.sentence_groups import group_sentences
+
+    for file in files:
+        if file != DASH and not file.exists():
+            raise UserError(f"{file}: no such file")
+    lines = chain.from_iterable(
+        read_standard_input("> ") if file == DASH else chain(read_lines(file, replace_controls=True), [""])
+        for file in files
+    )
+    groups, names = list(group_sentences(lines, teacher.size)), ", ".join(map(str, files))
+    if not groups:
+        raise UserError(f"{names}: contains no text")
+    first = [sentence for group in groups[:100] for sentence in group.sentences]
+    if found := other_language(first, *languages):
+        raise UserError(f"{names}: looks like {found}, not {languages[0]}; correct --languages, or name another file")
+    return groups
+
+
+def print_estimate(
+    teacher: Teacher, languages: Languages, groups: list[SentenceGroup], settings: SynthesisSettings
+) -> None:
+    """Translate some sentences, show them, and print what all of the text takes."""
+    from dragoman.errors import shortened
+    from dragoman.synthesis.answer_log import AnswerLog
+    from dragoman.synthesis.answers import Rejected
+    from dragoman.synthesis.collect import describe_usage
+    from dragoman.synthesis.synthesis import open_synthesis
+    from dragoman.system.files import temporary_directory
+    from dragoman.system.progress import format_seconds
+
+    with temporary_directory() as directory, closing(AnswerLog(directory / "answers.jsonl")) as answers:
+        synthesis = open_synthesis(teacher, languages, groups, answers, settings, print_to_stderr)
+        estimated, sample = synthesis.estimate(ESTIMATED_SENTENCES)
+        shown = 0
+        for source, answer in synthesis.pairs.read(sample):
+            if shown < ESTIMATED_SENTENCES:
+                print(source)
+                if isinstance(answer, Rejected):
+                    answer = f"rejected, {answer.reason}: {shortened(answer.text)}"
+                print(f"  → {answer}")
+            shown += 1
+        sentences = sum(len(each.sentences) for each in groups)
+        used = describe_usage(answers.usage, teacher.counts_tokens, settings.price)
+        print(f"\n{counted(shown, 'sentence')} in this estimate: {used}")
+        print(
+            f"{counted(sentences, 'sentence')} of the whole text: {counted(estimated.requests, 'request')}, "
+            f"{describe_usage(estimated.usage, teacher.counts_tokens, settings.price)}, "
+            f"time {format_seconds(estimated.seconds)}"
+        )
+
+
+def synthesize_text(
+    teacher: Teacher,
+    languages: Languages,
+    groups: list[SentenceGroup],
+    settings: SynthesisSettings,
+    output: Path,
+    seconds: float | None = None,
+    *,
+    marked: bool = True,
+) -> None:
+    """Translate groups, and write the pairs that are left.
+
+    Args:
+        teacher: The teacher.
+        languages: Source and target.
+        groups: The text.
+        settings: How to ask.
+        output: The file to write.
+        seconds: The time for translating; what does not fit is left out.
+        marked: Whether the output states that it is machine-translated.
+
+    Raises:
+        UserError: The teacher is gone or bad, or no pair is left.
+        typer.Exit: The user has stopped the command.
+    """
+    from dragoman.synthesis.answer_log import AnswerLog
+    from dragoman.synthesis.synthesis import open_synthesis
+    from dragoman.system.progress import ProgressLine
+    from dragoman.system.resumable import only_writer
+    from dragoman.training.loop.stop import StopFlag, stop_on_signals
+
+    flag, end = StopFlag(), math.inf if seconds is None else time.monotonic() + seconds
+    with (
+        ProgressLine("synthesize") as line,
+        only_writer(output) as directory,
+        closing(AnswerLog(directory / "answers.jsonl")) as answers,
+    ):
+        if len(answers):
+            line.log(f"{answers.path}: {counted(len(answers), 'answer')} so far, which are not paid for again")
+
+        def is_stopped() -> bool:
+            return flag.requested or time.monotonic() > end
+
+        synthesis = open_synthesis(teacher, languages, groups, answers, settings, line.log, is_stopped)
+        try:
+            with stop_on_signals(flag, line.log, "after the answers to what was sent"):
+                complete = synthesis.run(line.update)
+        except UserError as error:
+            raise UserError(f"{error}\n{directory} keeps the answers so far; to continue, add --resume") from None
+        if flag.requested:
+            line.log(f"stopped; {directory} keeps the answers; to continue, add --resume to the same command")
+            raise typer.Exit(130)
+        written = synthesis.write(output, marked=marked)
+        if written.rejections.counts:
+            line.log(f"rejected translations:\n{written.rejections.table()}")
+        for finding in written.findings:
+            line.log(finding)
+        line.log(f"{output}: {written}; {synthesis.collector.describe_usage()}")
+        if synthesis.collector.limit_reached:
+            line.log(f"the limit of cost was reached; to translate the rest, delete {output}, and add --resume")
+        elif marked:
+            line.log(f"to train on it: dragoman train FILES {output}")
+    if complete or seconds is not None:
+        delete_unfinished(output)

@@ -1,0 +1,287 @@
+"""Asking a teacher for many groups: several requests at once, as many as the server answers well."""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from dragoman.errors import UserError
+from dragoman.synthesis.answer_log import AnswerLog
+from dragoman.synthesis.http_client import BusyServerError
+from dragoman.synthesis.sentence_groups import SentenceGroup
+from dragoman.synthesis.teachers import Answer, Teacher, TokenUsage
+from dragoman.system.progress import Log
+from dragoman.system.resumable import digest
+
+PARALLEL = 4
+"""Requests at once, at most, where nothing else is said."""
+
+PATIENCE = 600.0
+"""Seconds without any answer after which the server counts as gone."""
+
+MOST_FAILURES = 5
+"""A request to which a server answers so often that it fails (500) is not sent again: it knows no such model."""
+
+MIN_GAIN = 1.05
+"""One more request at once must make the server so many times as fast; otherwise, it only waits in its queue."""
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0  # seconds after a lost connection; twice as long after each further one
+_POLL = 0.05  # seconds between two looks at the flag that stops everything
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a million units cost: tokens that are sent and received, or characters to translate."""
+
+    sent: float
+    received: float = 0.0
+
+    def cost(self, usage: TokenUsage, counts_tokens: bool) -> float:
+        """What a usage costs."""
+        if not counts_tokens:
+            return self.sent * usage.characters / 1e6
+        return (self.sent * usage.input_tokens + self.received * usage.output_tokens) / 1e6
+
+
+@dataclass
+class Parallelism:
+    """How many requests are sent at once: one more while that makes the server faster, half if it is busy.
+
+    Attributes:
+        most: The most requests at once.
+        now: How many there may be now.
+    """
+
+    most: int = PARALLEL
+    now: int = 1
+    _speed: float = 0.0  # characters per second with one request less
+    _characters: int = 0
+    _answers: int = 0
+    _since: float = field(default_factory=lambda: time.monotonic())
+    _settled: int = 0  # measurements to wait for before one more is tried again
+
+    def answered(self, characters: int) -> None:
+        """Count an answer."""
+        self._characters += characters
+        self._answers += 1
+        seconds = time.monotonic() - self._since
+        if self._answers < max(4, 2 * self.now) or seconds <= 0:
+            return
+        speed = self._characters / seconds
+        if self._settled:
+            self._settled -= 1
+            self._start_measurement()
+            return
+        if speed >= MIN_GAIN * self._speed and self.now < self.most:
+            self.now, self._speed = self.now + 1, speed
+        elif speed < MIN_GAIN * self._speed and self.now > 1:
+            self.now, self._speed, self._settled = self.now - 1, 0.0, 20
+        self._start_measurement()
+
+    def refused(self) -> None:
+        """Count an answer that the server is busy."""
+        self.now, self._speed, self._settled = max(1, self.now // 2), 0.0, 5
+        self._start_measurement()
+
+    def _start_measurement(self) -> None:
+        self._characters = self._answers = 0
+        self._since = time.monotonic()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A group to send, and the name of its answer in the log."""
+
+    group: SentenceGroup
+    candidate: int
+    name: str
+
+
+def requests_of(identity: str, groups: Iterable[SentenceGroup], candidates: int) -> Iterator[Request]:
+    """The requests for groups, one for each candidate, to a teacher with this identity."""
+    for group in groups:
+        content = [group.sentences, group.before, group.after, group.paragraphs]
+        for candidate in range(candidates):
+            yield Request(group, candidate, digest([identity, content, candidate]))
+
+
+@dataclass
+class Collector:
+    """Sends requests, and stores each answer before anything else happens.
+
+    Attributes:
+        teacher: Answers the requests.
+        answers: Stores the answers.
+        log: Receives messages.
+        stop: Whether to send no more requests; those that were sent are waited for.
+        parallelism: How many requests are sent at once.
+        price: What the teacher costs.
+        most_cost: No request is sent that would probably make the answers cost more; in the unit of the price.
+        limit_reached: Whether `most_cost` has ended the collection.
+    """
+
+    teacher: Teacher
+    answers: AnswerLog
+    log: Log
+    stop: Callable[[], bool] = lambda: False
+    parallelism: Parallelism = field(default_factory=Parallelism)
+    price: Price | None = None
+    most_cost: float = math.inf
+    limit_reached: bool = False
+
+    def collect(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Answer]]:
+        """Send the requests that have no stored answer, and yield each as soon as its answer is stored.
+
+        If the iteration is closed or `stop` is true, the answers to what was sent are stored, too.
+
+        Raises:
+            UserError: The server refuses a request, or does not answer any for `PATIENCE` seconds.
+        """
+        workers = _Workers(self.teacher, self.parallelism.most)
+        remaining = (each for each in requests if each.name not in self.answers)
+        again: deque[Request] = deque()
+        sent: set[str] = set()
+        problem: Exception | None = None
+        failures: Counter[str] = Counter()
+        last_answer, pause_until, losses = time.monotonic(), 0.0, 0
+        try:
+            while True:
+                self.limit_reached = self._reaches_limit(len(sent))
+                may_send = problem is None and not self.stop() and not self.limit_reached
+                if may_send and len(sent) < self.parallelism.now and time.monotonic() >= pause_until:
+                    request = again.popleft() if again else next(remaining, None)
+                    if request is not None:
+                        if request.name not in sent:  # the same sentences may occur twice
+                            workers.send(request)
+                            sent.add(request.name)
+                        continue
+                    if not sent:
+                        break
+                if not sent and not may_send:
+                    break
+                try:
+                    request, result = workers.receive(_POLL)
+                except queue.Empty:
+                    continue
+                sent.remove(request.name)
+                if isinstance(result, Answer):
+                    self.answers.append(request.name, result)
+                    last_answer, losses = time.monotonic(), 0
+                    self.parallelism.answered(result.usage.characters)
+                    yield request, result
+                elif isinstance(result, BusyServerError):
+                    again.append(request)
+                    losses += 1
+                    if result.status:
+                        self.parallelism.refused()
+                    failures[request.name] += result.status == 500
+                    if failures[request.name] == MOST_FAILURES:
+                        problem = UserError(f"{result}; it has answered so {MOST_FAILURES} times to the same request")
+                    waited = time.monotonic() - last_answer
+                    if waited > PATIENCE:
+                        problem = UserError(f"{result}; it has not answered for {waited / 60:.0f} minutes")
+                    wait = result.seconds
+                    if wait is None:
+                        wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(losses - 1, 10))
+                    pause_until = time.monotonic() + wait
+                    if losses in (1, 5) or wait > 5:
+                        self.log(f"{result}; waiting {wait:.3g} seconds")
+                else:
+                    problem = problem or result
+        except KeyboardInterrupt:  # a second Ctrl-C does not wait
+            sent.clear()
+            raise
+        finally:
+            for request, result in workers.finish(len(sent)):
+                if isinstance(result, Answer):
+                    self.answers.append(request.name, result)
+        if problem:
+            raise problem
+
+    def describe_usage(self) -> str:
+        """Tokens or characters so far, and what they cost."""
+        return describe_usage(self.answers.usage, self.teacher.counts_tokens, self.price)
+
+    def _reaches_limit(self, sent: int) -> bool:
+        """Whether one more request would probably cost too much."""
+        if self.price is None or math.isinf(self.most_cost):
+            return False
+        usage = self.answers.usage
+        cost = self.price.cost(usage, self.teacher.counts_tokens)
+        return cost + (sent + 1) * cost / max(1, usage.requests) > self.most_cost
+
+
+class _Workers:
+    """Threads that ask a teacher; the process does not wait for them when it ends."""
+
+    def __init__(self, teacher: Teacher, count: int) -> None:
+        self._teacher = teacher
+        self._tasks: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[tuple[Request, Answer | Exception]] = queue.SimpleQueue()
+        self._count = count
+        for _ in range(count):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def send(self, request: Request) -> None:
+        self._tasks.put(request)
+
+    def receive(self, seconds: float) -> tuple[Request, Answer | Exception]:
+        """A result; raises queue.Empty if there is none within so many seconds."""
+        return self._results.get(timeout=seconds)
+
+    def finish(self, sent: int) -> Iterator[tuple[Request, Answer | Exception]]:
+        """The results of requests that were sent and not received; then the threads end."""
+        for _ in range(sent):
+            yield self._results.get()
+        for _ in range(self._count):
+            self._tasks.put(None)
+
+    def _work(self) -> None:
+        while (request := self._tasks.get()) is not None:
+            started = time.monotonic()
+            result: Answer | Exception
+            try:
+                result = self._teacher.ask(request.group, request.candidate)
+                result = replace(result, seconds=time.monotonic() - started)
+            except Exception as error:  # raised again in the thread that waits
+                result = error
+            self._results.put((request, result))
+
+
+def describe_usage(usage: TokenUsage, counts_tokens: bool, price: Price | None) -> str:
+    """Tokens or characters, and what they cost."""
+    about = "about " if usage.estimated else ""
+    if counts_tokens:
+        text = f"{about}{usage.input_tokens:,} tokens sent, {usage.output_tokens:,} received"
+    else:
+        text = f"{usage.characters:,} characters"
+    return text + (f", cost {price.cost(usage, counts_tokens):,.4g}" if price else "")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What translating a text will take, judged from some of its groups.
+
+    Attributes:
+        requests: The number of requests.
+        usage: Tokens and characters of all requests.
+        seconds: The time.
+        cost: In the unit of the price; None without one.
+    """
+
+    requests: int
+    usage: TokenUsage
+    seconds: float
+    cost: float | None
+
+
+def spaced(groups: list[SentenceGroup], count: int) -> list[SentenceGroup]:
+    """So many groups, evenly spaced."""
+    step = max(1, len(groups) // max(1, count))
+    return list(islice(groups[step // 2 :: step], count))

@@ -1,0 +1,197 @@
+"""Requests to a server over HTTP: which machine gets the text, the key, timeouts, and when to try again."""
+
+from __future__ import annotations
+
+import email.utils
+import ipaddress
+import os
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+
+from dragoman.errors import UserError, shortened
+from dragoman.system.files import read_bytes
+
+CONNECT_SECONDS, READ_SECONDS = 10.0, 600.0
+"""How long a server may take to accept a connection, and to send the next bytes; a large model thinks for minutes."""
+
+MAX_WAIT = 300.0
+"""The longest time in seconds that is waited because a server asks for it; then the request is sent again anyway."""
+
+_MOST_KEY_BYTES = 10_000
+
+
+class BusyServerError(Exception):
+    """A request that may succeed later: the server is busy or restarts, or the connection was lost.
+
+    Attributes:
+        seconds: How long the server asks to wait; None if it does not say so.
+        status: The status of the reply, after which the server should get fewer requests; None without a reply.
+    """
+
+    def __init__(self, problem: str, seconds: float | None = None, status: int | None = None) -> None:
+        super().__init__(problem)
+        self.seconds, self.status = seconds, status
+
+
+class RefusedRequestError(UserError):
+    """A request that the server will always refuse, such as one with a wrong key.
+
+    Attributes:
+        status: The status of the reply.
+    """
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def is_on_this_machine(address: str) -> bool:
+    """Whether the host of a URL is this machine."""
+    host = (urlsplit(address).hostname or "").rstrip(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_address(address: str) -> str:
+    """A URL without the slash at its end.
+
+    Raises:
+        UserError: It is no address of a server, or contains a password or a query, which would be printed and stored.
+    """
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+    except ValueError as error:
+        raise UserError(f"{shortened(address)}: not a valid address ({error})") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UserError(f"{address}: expected an address such as http://localhost:11434/v1")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise UserError(
+            f"{parts.scheme}://{parts.hostname}: an address must not contain a user, a password or a query; give a key "
+            "with --key-file or --key-variable"
+        )
+    return address.rstrip("/")
+
+
+def read_key(file: Path | None, variable: str | None) -> str | None:
+    """The key in a file or in an environment variable; None if neither is named.
+
+    Raises:
+        UserError: There is no such file or variable, or it does not contain one line of ASCII characters.
+    """
+    if file is None and variable is None:
+        return None
+    if file is not None and variable is not None:
+        raise UserError("--key-file and --key-variable both name a key; give one of them")
+    if file is not None:
+        name, text = f"--key-file {file}", read_bytes(file, _MOST_KEY_BYTES).decode("utf-8", "replace")
+    else:
+        assert variable is not None
+        name, text = f"--key-variable {shortened(variable)}", os.environ.get(variable, "")
+        if not re.fullmatch(r"[A-Za-z_]\w{0,60}", variable):
+            raise UserError("--key-variable: expected the name of an environment variable, not the key itself")
+    key = text.strip()
+    if not re.fullmatch("[!-~]+", key):
+        raise UserError(f"{name}: expected a key, one word of ASCII characters")
+    return key
+
+
+@dataclass
+class HttpClient:
+    """Sends JSON to a server.
+
+    One object is used by one thread at a time. Redirections are not followed: they could lead to another machine. On
+    this machine, no proxy is used, for the same reason.
+
+    Attributes:
+        address: Where paths start.
+        key: Is sent in the header `Authorization`, and never appears in messages.
+        key_type: What precedes the key in this header.
+        key_field: The field of each request that contains the key, instead of the header.
+        timeouts: Seconds to connect, and to wait for the next bytes of a reply.
+    """
+
+    address: str
+    key: str | None = field(default=None, repr=False)
+    key_type: str = "Bearer"
+    key_field: str | None = None
+    timeouts: tuple[float, float] = (CONNECT_SECONDS, READ_SECONDS)
+
+    def __post_init__(self) -> None:
+        self._session = requests.Session()
+        self._session.trust_env = not is_on_this_machine(self.address)
+        self._session.auth = _leave_headers  # requests would send the passwords in ~/.netrc
+        if self.key and not self.key_field:
+            self._session.headers["Authorization"] = f"{self.key_type} {self.key}"
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        """The reply to a request, parsed from JSON.
+
+        Raises:
+            BusyServerError: The request may succeed later.
+            RefusedRequestError: It will not.
+        """
+        url = f"{self.address}{path}"
+        if self.key and self.key_field:
+            data = {**data, self.key_field: self.key}
+        try:
+            reply = self._session.post(url, json=data, timeout=self.timeouts, allow_redirects=False)
+        except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
+            raise BusyServerError(f"{url}: {self._describe(error)}") from None
+        except requests.RequestException as error:
+            raise UserError(f"{url}: {self._hide_key(str(error))}") from None
+        if reply.status_code == 429 or reply.status_code >= 500 or reply.status_code == 408:
+            problem = f"{url}: answers {reply.status_code} {reply.reason}{self._explanation(reply)}"
+            raise BusyServerError(problem, _retry_after(reply.headers.get("Retry-After")), reply.status_code)
+        if reply.status_code != 200:
+            location = reply.headers.get("Location", "")
+            moved = f" to {self._hide_key(location)}; name that address" if location else ""
+            problem = f"{url}: answers {reply.status_code} {reply.reason}{moved}{self._explanation(reply)}"
+            raise RefusedRequestError(problem, reply.status_code)
+        try:
+            return reply.json()
+        except ValueError:
+            raise BusyServerError(f"{url}: the reply is not JSON: {self._hide_key(shortened(reply.text))!r}") from None
+
+    def _explanation(self, reply: requests.Response) -> str:
+        text = " ".join(self._hide_key(reply.text[:2000]).split())
+        return f": {text[:300]}" if text else ""
+
+    def _describe(self, error: Exception) -> str:
+        if isinstance(error, requests.ConnectTimeout):
+            return f"does not accept a connection within {self.timeouts[0]:g} seconds"
+        if isinstance(error, requests.Timeout):
+            return f"sends nothing for {self.timeouts[1]:g} seconds"
+        cause = re.search(r"Connection refused|Name or service not known|Connection reset|Broken pipe", str(error))
+        return cause[0].lower() if cause else f"the connection was lost ({self._hide_key(shortened(str(error)))})"
+
+    def _hide_key(self, text: str) -> str:
+        return text.replace(self.key, "…") if self.key else text
+
+
+def _leave_headers(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
+def _retry_after(value: str | None) -> float | None:
+    """The seconds in the header Retry-After, which may also be a date; at most `MAX_WAIT`."""
+    if value is None:
+        return None
+    seconds = None
+    with suppress(ValueError):
+        seconds = float(value)
+    if seconds is None:
+        with suppress(TypeError, ValueError):
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+    return None if seconds is None or seconds != seconds else min(max(0.0, seconds), MAX_WAIT)

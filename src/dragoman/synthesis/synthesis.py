@@ -1,0 +1,360 @@
+"""A text translated by a teacher behind an address: the requests, the pairs that remain, and an estimate of both."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+from dragoman.corpus.pair import Languages, Pair
+from dragoman.corpus.writers import write_corpus
+from dragoman.doctor.data.check import check_corpora
+from dragoman.doctor.data.corpora import Corpora
+from dragoman.errors import UserError, counted
+from dragoman.evaluation.metrics import sentence_chrf
+from dragoman.languages.codes import machine_translated
+from dragoman.synthesis.answer_checks import (
+    DESCRIBED_PAIRS,
+    FIRST_SENTENCES,
+    AnswerChecks,
+    Rejections,
+    explain_language,
+)
+from dragoman.synthesis.answer_log import AnswerLog
+from dragoman.synthesis.answers import Read, Rejected
+from dragoman.synthesis.back_translator import RoundTrip
+from dragoman.synthesis.collect import (
+    PARALLEL,
+    Collector,
+    Estimate,
+    Parallelism,
+    Price,
+    Request,
+    requests_of,
+    spaced,
+)
+from dragoman.synthesis.sentence_groups import SentenceGroup
+from dragoman.synthesis.teachers import Teacher, TokenUsage
+from dragoman.system.progress import Log, Meter, Update
+from dragoman.system.resumable import digest
+
+WATCHED_SENTENCES, WATCHED_PART = 1000, 10
+"""After so many sentences, one of so many answers is checked while others are requested; at the end, all are."""
+
+PROMPTS = 500
+"""So many prompts of a text are written to estimate the length of all."""
+
+_EXPECTED = {"duplicates"}
+"""Findings of the doctor that are no mistake of the teacher: the text repeats lines."""
+
+
+@dataclass
+class AnsweredPairs:
+    """The pairs in stored answers.
+
+    Attributes:
+        teacher: Reads the answers.
+        answers: The answers.
+        languages: Source and target.
+        examples: Pairs by people, to recognize the target language; few of them have no effect.
+        candidates: How many answers there are for each group.
+        round_trip: Rejects translations that a translator of the other direction does not translate back.
+    """
+
+    teacher: Teacher
+    answers: AnswerLog
+    languages: Languages
+    examples: Sequence[Pair] = ()
+    candidates: int = 1
+    round_trip: RoundTrip | None = None
+    rejections: Rejections = field(default_factory=Rejections)
+
+    def requests(self, groups: Iterable[SentenceGroup]) -> Iterator[Request]:
+        """The requests for groups."""
+        return requests_of(self._identity, groups, self.candidates)
+
+    @cached_property
+    def _identity(self) -> str:
+        return digest(self.teacher.identity)
+
+    def make(self, groups: Sequence[SentenceGroup]) -> Iterator[Pair]:
+        """The pairs of the groups that have an answer, in order; `rejections` counts the others."""
+        for source, answer in self.read(groups):
+            if isinstance(answer, str):
+                yield Pair(source, answer)
+
+    def read(self, groups: Sequence[SentenceGroup]) -> Iterator[tuple[str, Read]]:
+        """The sentences of the groups that have an answer, with their translations; `rejections` counts them."""
+        checks = self.fit(groups)
+        self.rejections = Rejections()
+        for group in groups:
+            if (read := self.read_group(group, checks)) is None:
+                continue
+            for source, answer in zip(group.sentences, self._veto(group, read), strict=True):
+                self.rejections.add(source, answer)
+                yield source, answer
+
+    def fit(self, groups: Iterable[SentenceGroup]) -> AnswerChecks:
+        """The checks that compare with the answers themselves, in which most translations are right."""
+        pairs: list[Pair] = []
+        plain = AnswerChecks(self.languages)
+        for group in groups:
+            read = self.read_group(group, plain)
+            for source, answer in zip(group.sentences, read or (), strict=False):
+                if isinstance(answer, str):
+                    pairs.append(Pair(source, answer))
+            if len(pairs) >= DESCRIBED_PAIRS:
+                break
+        return AnswerChecks.compared_with(pairs, self.languages, self.examples)
+
+    def read_group(self, group: SentenceGroup, checks: AnswerChecks) -> list[Read] | None:
+        """The best checked translation of each sentence; None without an answer."""
+        columns = []
+        for request in self.requests([group]):
+            if answer := self.answers.get(request.name):
+                columns.append(checks.check(group.sentences, self.teacher.read(answer, group)))
+        return [choose_candidate(each) for each in zip(*columns, strict=True)] if columns else None
+
+    def _veto(self, group: SentenceGroup, read: Sequence[Read]) -> list[Read]:
+        if self.round_trip is None:
+            return list(read)
+        places = [index for index, each in enumerate(read) if isinstance(each, str)]
+        texts = [str(read[index]) for index in places]
+        rejected = self.round_trip.is_rejected(texts, [group.sentences[index] for index in places])
+        vetoed = {index: text for index, text, veto in zip(places, texts, rejected, strict=True) if veto}
+        return [Rejected("round trip", vetoed[index]) if index in vetoed else each for index, each in enumerate(read)]
+
+
+def choose_candidate(candidates: Sequence[Read]) -> Read:
+    """The candidate that agrees best with the others, by mean chrF; the first rejection if all are rejected."""
+    texts = [each for each in candidates if isinstance(each, str)]
+    if len(set(texts)) < 2:
+        return texts[0] if texts else candidates[0]
+    scores = [
+        sum(sentence_chrf([text] * len(texts), texts)) - 100.0  # with itself
+        for text in texts
+    ]
+    return texts[scores.index(max(scores))]
+
+
+@dataclass(frozen=True)
+class WrittenPairs:
+    """What was written: the number of pairs, what was rejected, and what the doctor found in the rest."""
+
+    pairs: int
+    rejections: Rejections
+    findings: Sequence[str]
+
+    def __str__(self) -> str:
+        rejected = self.rejections.counts.total()
+        sentences = counted(self.rejections.sentences, "sentence")
+        return f"{counted(self.pairs, 'pair')} from {sentences}, {rejected:,} rejected ({self.rejections.share:.1%})"
+
+
+@dataclass(frozen=True)
+class SynthesisSettings:
+    """How a teacher is asked, and which answers are kept.
+
+    Attributes:
+        examples: Pairs by people, to recognize the target language.
+        candidates: How many answers there are for each group.
+        round_trip: Rejects translations that a translator of the other direction does not translate back.
+        parallel: The most requests at once.
+        price: What the teacher costs.
+        most_cost: No request is sent that would probably make the answers cost more.
+        max_rejected: The share of rejected sentences above which no more is asked.
+    """
+
+    examples: Sequence[Pair] = ()
+    candidates: int = 1
+    round_trip: RoundTrip | None = None
+    parallel: int = PARALLEL
+    price: Price | None = None
+    most_cost: float = math.inf
+    max_rejected: float = 0.3
+
+
+def open_synthesis(
+    teacher: Teacher,
+    languages: Languages,
+    groups: Sequence[SentenceGroup],
+    answers: AnswerLog,
+    settings: SynthesisSettings,
+    log: Log,
+    stop: Callable[[], bool] = lambda: False,
+) -> Synthesis:
+    """What translates groups.
+
+    Args:
+        teacher: The teacher.
+        languages: Source and target.
+        groups: The text.
+        answers: Stores the answers.
+        settings: How to ask.
+        log: Receives messages.
+        stop: Whether to send no more requests.
+    """
+    pairs = AnsweredPairs(teacher, answers, languages, settings.examples, settings.candidates, settings.round_trip)
+    collector = Collector(
+        teacher, answers, log, stop, Parallelism(settings.parallel), settings.price, settings.most_cost
+    )
+    return Synthesis(pairs, groups, collector, settings.max_rejected)
+
+
+@dataclass
+class Synthesis:
+    """Asks a teacher for a text, and stops if its answers are bad.
+
+    Attributes:
+        pairs: Reads the answers.
+        groups: The text.
+        collector: Asks for it.
+        max_rejected: The share of rejected sentences above which it stops.
+    """
+
+    pairs: AnsweredPairs
+    groups: Sequence[SentenceGroup]
+    collector: Collector
+    max_rejected: float
+
+    def run(self, update: Update) -> bool:
+        """Ask for what has no stored answer; returns whether everything is answered.
+
+        Raises:
+            UserError: The server refuses a request or is gone, or more than `max_rejected` of the sentences so far are
+                rejected; what it has answered stays stored.
+        """
+        requests = list(self.pairs.requests(self.groups))
+        total = sum(len(each.group.sentences) for each in requests if each.candidate == 0)
+        collector = self.collector
+        meter = Meter(
+            lambda share, text: update(share, f"{text}{self._describe_usage()}"), "translating", total, unit="lines"
+        )
+        missing = [each for each in requests if each.name not in self.pairs.answers]
+        known = {each.name for each in missing}
+        stored = sum(len(each.group.sentences) for each in requests if not each.candidate and each.name not in known)
+        meter.advance(stored, skipped=True)
+        watch = _Watch(self.pairs, self.max_rejected)
+        for request, _ in collector.collect(missing):
+            meter.advance(len(request.group.sentences) if not request.candidate else 0)
+            watch.answered(request)
+        return all(each.name in self.pairs.answers for each in requests)
+
+    def _describe_usage(self) -> str:
+        text = self.collector.describe_usage()
+        return f", {text}" if text else ""
+
+    def estimate(self, sentences: int) -> tuple[Estimate, list[SentenceGroup]]:
+        """What the whole text will take, and the sample of it that was translated to find out.
+
+        One request is sent alone, because servers load a model when it is first asked, then as many at once as there
+        may be. Tokens that are sent grow with the characters of the prompts, and the rest with those of the sentences.
+
+        Args:
+            sentences: The least size of the sample.
+        """
+        collector, pairs, groups = self.collector, self.pairs, list(self.groups)
+        most = collector.parallelism.most
+        count = max(-(-sentences // max(1, pairs.teacher.size)), 1 + -(-most // pairs.candidates))
+        sample = spaced(groups, count)
+        requests = list(pairs.requests(sample))
+        collector.parallelism.now = 1
+        first, others = requests[:1], requests[1:] or requests[:1]
+        list(collector.collect(first))
+        collector.parallelism.now = most
+        started = time.monotonic()
+        list(collector.collect(others))
+        seconds, used = time.monotonic() - started, pairs.answers.usage
+        characters = pairs.candidates * sum(group.characters for group in groups)
+        factor = characters / max(1, used.characters)
+        prompts = spaced(groups, PROMPTS)
+        sent = sum(map(pairs.teacher.sent_characters, prompts)) * pairs.candidates * len(groups) / max(1, len(prompts))
+        sampled = sum(pairs.teacher.sent_characters(each.group) for each in requests)
+        usage = TokenUsage(
+            pairs.candidates * len(groups),
+            round(used.input_tokens * sent / max(1, sampled)),
+            round(used.output_tokens * factor),
+            characters,
+            used.estimated,
+        )
+        timed = sum(each.group.characters for each in others)
+        at_once = min(1.0, len(others) / most)  # a short text does not keep all requests busy
+        cost = collector.price.cost(usage, pairs.teacher.counts_tokens) if collector.price else None
+        whole = characters / max(1, timed)
+        return Estimate(usage.requests, usage, seconds * max(at_once, 1 / max(1.0, whole)) * whole, cost), sample
+
+    def write(self, output: Path, *, marked: bool = True) -> WrittenPairs:
+        """Write the pairs of all stored answers, and check the file as `dragoman doctor data` does.
+
+        Args:
+            output: The file, or a pattern with ``{lang}``.
+            marked: Whether the file states that it is machine-translated.
+
+        Raises:
+            UserError: No pair is left, or the file cannot be written.
+        """
+        source, target = self.pairs.languages
+        stated = machine_translated(target, source) if marked else target
+        made = self.pairs.make(self.groups)
+        first = next(made, None)
+        if first is None:
+            raise UserError(f"{output}: not written, because no pair is left:\n{self.pairs.rejections.table()}")
+        count, _ = write_corpus(chain([first], made), str(output), (source, stated))
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            findings = check_corpora(Corpora(source, target, [str(output)]))
+        shown = [str(each) for each in findings if each.severity != "note" and each.code not in _EXPECTED]
+        return WrittenPairs(count, self.pairs.rejections, shown)
+
+
+@dataclass
+class _Watch:
+    """Looks at the first answers, and then at each further one, whether too many are rejected."""
+
+    pairs: AnsweredPairs
+    max_rejected: float
+    groups: list[SentenceGroup] = field(default_factory=list)
+    checks: AnswerChecks | None = None
+    seen: Rejections = field(default_factory=Rejections)
+    translations: list[str] = field(default_factory=list)
+    answers: int = 0
+
+    def answered(self, request: Request) -> None:
+        """Raises UserError if too many sentences are rejected."""
+        if self.pairs.candidates > 1 and not all(
+            each.name in self.pairs.answers for each in self.pairs.requests([request.group])
+        ):
+            return
+        self.answers += 1
+        if self.seen.sentences > WATCHED_SENTENCES and self.answers % WATCHED_PART:
+            return
+        self.groups.append(request.group)
+        sentences = sum(len(each.sentences) for each in self.groups)
+        if self.checks is None and sentences < FIRST_SENTENCES:
+            return
+        if self.checks is None:
+            self.checks = self.pairs.fit(self.groups)
+        for group in self.groups:
+            self._count(group, self.checks)
+        self.groups = []
+        if len(self.translations) >= FIRST_SENTENCES:
+            problem = explain_language(self.translations, self.pairs.languages)
+            self.translations = []
+            if problem:
+                raise UserError(f"{problem}; choose another model, or change the prompt (--prompt)")
+        if self.seen.share > self.max_rejected:
+            raise UserError(
+                f"{self.seen.counts.total():,} of {self.seen.sentences:,} translations are rejected, more than "
+                f"{self.max_rejected:.0%}; choose another model, change the prompt (--prompt), or accept it with "
+                f"--max-rejected:\n{self.seen.table()}"
+            )
+
+    def _count(self, group: SentenceGroup, checks: AnswerChecks) -> None:
+        if read := self.pairs.read_group(group, checks):
+            for source, each in zip(group.sentences, read, strict=True):
+                self.seen.add(source, each)
+            self.translations += [each for each in read if isinstance(each, str)]

@@ -1,0 +1,104 @@
+"""Answers of language models: what is wrong is repaired or rejected with its reason, and right answers remain."""
+
+from __future__ import annotations
+
+import pytest
+from teacher_faults import FAULTS, as_json, prepare
+
+from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.pair import Pair
+from dragoman.synthesis.answer_checks import AnswerChecks, Rejections
+from dragoman.synthesis.answers import Rejected, read_answer, repair
+
+LANGUAGES = ("de", "en")
+FOREIGN = [
+    "Un perro negro corre por la playa con una pelota roja en la boca.",
+    "Deux petites filles jouent dans le jardin derrière la maison.",
+    "Muž v modré košili stojí na ulici a prodává zmrzlinu dětem.",
+]
+SIZE, ANSWERS = 10, 3
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[Pair]:
+    corpus = read_corpus("captions:train", source_language="de", target_language="en")
+    return [pair for pair, _ in zip(corpus, range(1500), strict=False)]
+
+
+@pytest.fixture(scope="module")
+def checks(pairs: list[Pair]) -> AnswerChecks:
+    return AnswerChecks.compared_with(pairs, LANGUAGES)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_each_fault_is_repaired_or_rejected(name: str, pairs: list[Pair], checks: AnswerChecks) -> None:
+    for index in range(ANSWERS):
+        part, place = pairs[SIZE * index : SIZE * (index + 1)], (4 * index + 1) % SIZE
+        sources, targets = prepare(name, [pair.source for pair in part], [pair.target for pair in part], place)
+        answer = FAULTS[name](sources, targets, place, FOREIGN[index])
+        found = checks.check(sources, read_answer(answer.text, sources, cut=answer.cut))
+        for read, target, fate in zip(found, targets, answer.fates, strict=True):
+            assert read.reason in fate if isinstance(read, Rejected) else not fate and read == target, (read, fate)
+
+
+def test_right_answers_remain(pairs: list[Pair], checks: AnswerChecks) -> None:
+    rejections = Rejections()
+    for start in range(0, len(pairs), SIZE):
+        part = pairs[start : start + SIZE]
+        sources, targets = [pair.source for pair in part], [pair.target for pair in part]
+        for source, target, read in zip(
+            sources, targets, checks.check(sources, read_answer(as_json(targets), sources)), strict=True
+        ):
+            rejections.add(source, read)
+            assert isinstance(read, Rejected) or read == target
+    assert rejections.share < 0.01, rejections.table()
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("Es tut mir leid, aber ich kann nicht kommen.", "I'm sorry, but I can't come."),
+        ("Hier ist die Übersetzung: Hund.", "Here is the translation: dog."),
+        ("»Er ist da«, sagte sie.", "“He is there,” she said."),
+        ("Der Hund (ein Dackel) bellt (laut).", "The dog (a dachshund) barks (loudly)."),
+        ("**Wichtig:** Nicht öffnen.", "**Important:** Do not open."),
+        ("1. Öffnen Sie die Datei.", "1. Open the file."),
+        ("# Überschrift", "# Heading"),
+        ("- ein Punkt", "- an item"),
+        ("Ich kann diesen Satz nicht übersetzen.", "I cannot translate this sentence."),
+        ("Hinweis: Es regnet.", "Note: It rains."),
+        ("A &amp; B", "A &amp; B"),
+        ("Ja / Nein", "Yes / No"),
+        ("Englisch: eine Sprache", "English: a language"),
+        ("Sagen Sie mir, ob Sie etwas brauchen.", "Let me know if you need anything."),
+        ("Er rief: Halt!", "He called: Stop!"),
+        ("Er sagte „Hallo“.", 'He said "hello".'),
+    ],
+)
+def test_what_the_source_has_is_no_addition(source: str, target: str) -> None:
+    assert repair(source, target, 3, LANGUAGES) == target
+
+
+def test_one_sentence_needs_no_number() -> None:
+    assert read_answer("A dog runs.", ["Ein Hund läuft."]) == ["A dog runs."]
+    assert read_answer("A dog runs.", ["Ein Hund läuft.", "Eine Katze schläft."])[0] == Rejected(
+        "unreadable", "A dog runs."
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"1": "one", "2": "two"}',
+        '["one", "two"]',
+        '[{"id": 1, "text": "one"}, {"id": 2, "text": "two"}]',
+        '{"translations": [{"translation": "two", "number": 2}, {"number": "1", "translation": "one"}]}',
+        "1. one\n2. two",
+        "1) one\n\n2) two",
+        "**1.** one\n**2.** two",
+        "[1] one\n[2] two",
+        "| x |\n```\n1: one\n2: two\n```",
+    ],
+)
+def test_forms_of_answers(text: str) -> None:
+    assert read_answer(text, ["eins", "zwei"]) == ["one", "two"]

@@ -1,0 +1,320 @@
+"""Teachers behind an address: what is sent, when again, and what is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from teacher_server import TeacherServer, sentences_of, serve_teacher
+
+from dragoman.corpus.corpus import find_corpora, read_corpus
+from dragoman.corpus.pair import Pair
+from dragoman.errors import UserError
+from dragoman.synthesis.answers import Rejected
+from dragoman.synthesis.collect import Parallelism
+from dragoman.synthesis.http_client import check_address, is_on_this_machine, read_key
+from dragoman.synthesis.prompt import PROMPT, ExamplePairs, PromptWriter
+from dragoman.synthesis.sentence_groups import group_sentences
+from dragoman.synthesis.synthesis import choose_candidate
+from dragoman.synthesis.teachers import TeacherAddress
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+LINES = 120
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[Pair]:
+    corpus = read_corpus("captions:train", source_language="de", target_language="en")
+    return list({pair.source: pair for pair, _ in zip(corpus, range(2 * LINES), strict=False)}.values())[:LINES]
+
+
+@pytest.fixture
+def mono(pairs: list[Pair], tmp_path: Path) -> Path:
+    path = tmp_path / "mono.de"
+    path.write_text("".join(f"{pair.source}\n" for pair in pairs), "utf-8")
+    return path
+
+
+@pytest.fixture
+def server(pairs: list[Pair]) -> Iterator[TeacherServer]:
+    table = {pair.source: pair.target for pair in pairs}
+    with serve_teacher(TeacherServer(table.__getitem__)) as running:
+        yield running
+
+
+@pytest.fixture
+def synthesize(server: TeacherServer, mono: Path, command: Command, tmp_path: Path) -> Callable[..., Any]:
+    def run(*options: Any, output: Path = tmp_path / "out.tsv") -> Any:
+        arguments = ("--teacher", server.address, "--model", "m", "--languages", "de-en", "--mono", mono)
+        return command("synthesize", *arguments, "--output", output, *options)
+
+    return run
+
+
+def read_output(path: Path) -> list[tuple[str, str]]:
+    corpus = read_corpus(str(path), source_language="de", target_language="en")
+    return [(pair.source, pair.target) for pair in corpus]
+
+
+def test_the_output_has_each_line_in_order(synthesize: Any, pairs: list[Pair], tmp_path: Path) -> None:
+    outcome = synthesize("--price", "1:2")
+    assert outcome.code == 0, outcome.error
+    assert (tmp_path / "out.tsv").read_text("utf-8").startswith("de\ten-t-de-t0-und\n")
+    assert read_output(tmp_path / "out.tsv") == [(pair.source, pair.target) for pair in pairs]
+    assert ", cost " in outcome.error
+    assert not (tmp_path / "out.tsv.partial").exists()
+
+
+def test_the_other_direction_reads_the_same_file(synthesize: Any, pairs: list[Pair], tmp_path: Path) -> None:
+    synthesize()
+    (corpus,) = find_corpora([str(tmp_path / "out.tsv")], source_language="en", target_language="de")
+    assert corpus.machine_made
+    assert next(corpus.read()) == Pair(pairs[0].target, pairs[0].source)
+
+
+@pytest.mark.parametrize("fault", [429, 503, 500, "broken", "damaged"])
+def test_what_fails_for_a_moment_is_sent_again(
+    fault: int | str, synthesize: Any, server: TeacherServer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    server.faults.extend([fault, fault])
+    outcome = synthesize()
+    assert outcome.code == 0, outcome.error
+    assert len(read_output(tmp_path / "out.tsv")) == len(pairs)
+    assert set(server.answered.values()) <= {0, 1}
+
+
+def test_the_server_says_how_long_to_wait(synthesize: Any, server: TeacherServer) -> None:
+    server.faults.append(429)
+    server.retry_after = "0.5"
+    started = time.monotonic()
+    outcome = synthesize()
+    assert "waiting 0.5 seconds" in outcome.error
+    assert time.monotonic() - started > 0.5
+
+
+def test_a_schema_is_only_sent_to_servers_that_accept_it(synthesize: Any, server: TeacherServer) -> None:
+    server.refused = ["response_format", "max_tokens"]
+    assert synthesize("--parallel", "1").code == 0
+    names = ("response_format", "max_tokens", "max_completion_tokens")
+    kinds = [tuple(name in body for name in names) for body in server.bodies]
+    assert kinds[0] == (True, True, False)
+    assert kinds[-1] == (False, False, True)
+    assert kinds.count(kinds[0]) == 1, "what was refused once is not sent again"
+
+
+def test_a_key_is_sent_and_never_shown(
+    synthesize: Any, server: TeacherServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.key = "secret-key-123"
+    monkeypatch.setenv("TEACHER_KEY", "wrong-key-456")
+    wrong = synthesize("--key-variable", "TEACHER_KEY")
+    assert (wrong.code, "401" in wrong.error, "wrong-key-456" in wrong.error) == (2, True, False)
+    stored = [path for path in tmp_path.rglob("*") if path.is_file() and b"key-456" in path.read_bytes()]
+    assert not stored
+    (tmp_path / "key").write_text("secret-key-123\n")
+    right = synthesize("--key-file", tmp_path / "key", "--resume")
+    assert (right.code, "secret" in right.error + right.out) == (0, False)
+
+
+def test_candidates(synthesize: Any, server: TeacherServer, pairs: list[Pair], tmp_path: Path) -> None:
+    numbers: list[int] = []
+
+    def answer(sources: Any, targets: Any) -> tuple[str, bool]:
+        numbers.append(len(numbers))
+        texts = [f"Not this at all, {numbers[-1]}." if numbers[-1] % 4 == 0 else text for text in targets]
+        return json.dumps([{"number": n, "translation": text} for n, text in enumerate(texts, start=1)]), False
+
+    server.answer = answer
+    assert synthesize("--candidates", "4", "--parallel", "1").code == 0
+    assert {body["temperature"] > 0 for body in server.bodies} == {True}
+    assert read_output(tmp_path / "out.tsv") == [(pair.source, pair.target) for pair in pairs]
+    assert choose_candidate([Rejected("empty"), "a dog runs", "a dog is running", "a cat"]) != "a cat"
+    assert choose_candidate([Rejected("empty"), Rejected("loop")]) == Rejected("empty")
+
+
+def test_a_bad_teacher_is_stopped_early(synthesize: Any, server: TeacherServer, mono: Path, tmp_path: Path) -> None:
+    mono.write_text(mono.read_text("utf-8") * 5, "utf-8")
+    server.answer = lambda sources, targets: ("I'm sorry, but I can't assist with that.", False)
+    outcome = synthesize()
+    assert outcome.code == 2
+    assert "are rejected, more than 30%" in outcome.error
+    assert "refusal (the model refuses to translate)" in outcome.error
+    assert len(server.prompts) < 20, "it does not ask for the rest"
+    assert not (tmp_path / "out.tsv").exists()
+
+
+def test_a_limit_of_cost(synthesize: Any, server: TeacherServer, tmp_path: Path) -> None:
+    assert synthesize("--max-cost", "1").code == 2
+    whole = synthesize("--price", "1000:1000", output=tmp_path / "whole.tsv")
+    total = float(whole.error.split(", cost ")[-1].split()[0].replace(",", ""))
+    outcome = synthesize("--price", "1000:1000", "--max-cost", str(total / 2))
+    assert outcome.code == 0, outcome.error
+    spent = float(outcome.error.split(", cost ")[-1].split()[0].replace(",", ""))
+    assert 0.3 * total < spent <= total / 2
+    asked = len(server.prompts)
+    (tmp_path / "out.tsv").unlink()
+    assert synthesize("--resume").code == 0
+    assert (tmp_path / "out.tsv").read_bytes() == (tmp_path / "whole.tsv").read_bytes()
+    assert max(server.answered.values()) == 2, "once for each output"
+    assert len(server.prompts) > asked
+
+
+def test_an_estimate_writes_nothing(synthesize: Any, server: TeacherServer, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    outcome = synthesize("--estimate", "--price", "1:2")
+    assert outcome.code == 0, outcome.error
+    assert outcome.out.count("  → ") == 20
+    estimated = outcome.out.splitlines()[-1]
+    assert sorted(tmp_path.iterdir()) == before
+    whole = synthesize("--price", "1:2").error.rpartition(" tokens sent")[0]
+    sent = [int(text.split()[-1].replace(",", "")) for text in (estimated.partition(" tokens sent")[0], whole)]
+    assert abs(sent[0] / sent[1] - 1) < 0.15
+
+
+def test_the_prompt_can_be_shown_and_replaced(synthesize: Any, server: TeacherServer, tmp_path: Path) -> None:
+    shown = synthesize("--show-prompt").out
+    assert sentences_of(shown)[:1]
+    assert not server.prompts
+    (tmp_path / "prompt").write_text("Please!\n" + PROMPT, "utf-8")
+    assert synthesize("--prompt", tmp_path / "prompt", "--show-prompt").out == f"Please!\n{shown}"
+    (tmp_path / "prompt").write_text("{{sentence}}", "utf-8")
+    assert "did you mean 'sentences'?" in synthesize("--prompt", tmp_path / "prompt").error
+
+
+def test_prompts_have_neighbors_examples_and_terms(pairs: list[Pair]) -> None:
+    from dragoman.text.glossary import Glossary
+
+    lines = [*(pair.source for pair in pairs[:6]), "", *(pair.source for pair in pairs[6:9])]
+    groups = list(group_sentences(lines, 4))
+    assert [len(group.sentences) for group in groups] == [4, 2, 3]
+    assert (groups[0].before, groups[1].after) == ((), ())
+    assert groups[1].before == groups[0].sentences[-2:]
+    assert groups[0].after == groups[1].sentences
+    similar = Pair(pairs[0].source.replace("Ein", "Mein"), "similar")
+    word = pairs[0].source.split()[-1].rstrip(".")
+    glossary = Glossary.parse([f"{word}\tterm", "Zwieback\trusk"])
+    writer = PromptWriter(("de", "hsb"), examples=ExamplePairs([*pairs[20:], similar]), glossary=glossary)
+    prompt = writer.write(groups[0])
+    assert "Upper Sorbian (hsb)" in prompt
+    assert "similar" in prompt
+    assert (f"- {word} = term" in prompt, "rusk" in prompt) == (True, False)
+    assert sentences_of(prompt) == list(groups[0].sentences)
+    assert all(line in prompt for line in groups[0].after)
+
+
+def test_paragraphs_stay_together() -> None:
+    texts = [[f"Satz {p} {n} ist da." for n in range(3)] for p in "abcde"]
+    lines = [line for paragraph in texts for line in [*paragraph, ""]]
+    groups = list(group_sentences(lines, 7))
+    assert [group.sentences for group in groups] == [
+        (*texts[0], *texts[1]),
+        (*texts[2], *texts[3]),
+        tuple(texts[4]),
+    ]
+    assert groups[0].paragraphs == (3,)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--languages", "xx"], "expected two language codes"),
+        (["--key-file", "{tmp}/none"], "No such file"),
+        (["--key-variable", "sk-my-key"], "not the key itself"),
+        (["--set", "decoding.beam_size=2"], "are for bundles"),
+        (["--price", "cheap"], "expected the price"),
+        (["--teacher", "http://192.0.2.1:1/v1"], "add --remote"),
+        (["--teacher", "http://user:secret@localhost/v1"], "must not contain a user, a password"),
+        (["--teacher", "libretranslate:localhost:5000"], "expected an address such as"),
+    ],
+)
+def test_impossible_requests_get_a_message(options: list[str], message: str, synthesize: Any, tmp_path: Path) -> None:
+    outcome = synthesize(*(each.format(tmp=tmp_path) for each in options))
+    assert (outcome.code, message in outcome.error) == (2, True), outcome.error
+    assert "secret" not in outcome.error
+
+
+def test_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(map(is_on_this_machine, ["http://localhost:1/v1", "http://127.0.0.9", "http://[::1]:5000"]))
+    assert not any(map(is_on_this_machine, ["http://example.org", "http://localhost.example.org", "http://10.0.0.1"]))
+    assert TeacherAddress.parse("runs/de-en") is None
+    assert TeacherAddress.parse("deepl:https://api.example.org/") == TeacherAddress("deepl", "https://api.example.org")
+    with pytest.raises(UserError, match="not a valid address"):
+        check_address("http://localhost:99999999")
+    monkeypatch.setenv("SOME_KEY", "two words")
+    with pytest.raises(UserError, match="one word") as error:
+        read_key(None, "SOME_KEY")
+    assert "two words" not in str(error.value)
+
+
+def test_parallel_requests_follow_the_speed_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("dragoman.synthesis.collect.time.monotonic", lambda: clock[0])
+    reached = {}
+    for name, most_useful in (("constant", 100), ("two", 2), ("one", 1)):
+        parallelism = Parallelism(most=8)
+        for _ in range(400):
+            clock[0] += 1 / min(parallelism.now, most_useful)
+            parallelism.answered(100)
+        reached[name] = parallelism.now
+    assert reached["constant"] == 8
+    assert reached["two"] <= 3
+    assert reached["one"] <= 2
+    parallelism = Parallelism(most=8, now=8)
+    parallelism.refused()
+    assert parallelism.now == 4
+
+
+RUNNER = "import sys; from dragoman.cli import main; sys.argv[0] = 'dragoman'; main()"
+
+
+def start(server: TeacherServer, mono: Path, output: Path) -> subprocess.Popen[str]:
+    arguments = ["synthesize", "--teacher", server.address, "--model", "m", "--languages", "de-en"]
+    files = ["--mono", str(mono), "--output", str(output), "--resume"]
+    return subprocess.Popen([sys.executable, "-c", RUNNER, *arguments, *files], stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.slow
+def test_killed_commands_lose_nothing(server: TeacherServer, mono: Path, pairs: list[Pair], tmp_path: Path) -> None:
+    """A killed command repeats only what was in flight; Ctrl-C waits for that."""
+    output, generator, kills = tmp_path / "out.tsv", random.Random(os.getpid()), 0
+    server.seconds = 0.1
+    while not output.exists():
+        process, before = start(server, mono, output), server.answered.total()
+        target = before + generator.randrange(1, 6)
+        while process.poll() is None and server.answered.total() < target:
+            time.sleep(0.005)
+        number = generator.choice([signal.SIGKILL, signal.SIGINT])
+        if kills < 5 and process.poll() is None:
+            process.send_signal(number)
+            kills += number == signal.SIGKILL
+        _, printed = process.communicate(timeout=600)
+        assert process.returncode in (0, 130, -signal.SIGKILL), printed
+    assert read_output(output) == [(pair.source, pair.target) for pair in pairs]
+    assert sum(count - 1 for count in server.answered.values()) <= 4 * kills
+
+
+def test_two_commands_do_not_write_one_output(
+    server: TeacherServer, synthesize: Any, mono: Path, tmp_path: Path
+) -> None:
+    server.seconds = 0.3
+    outcomes: list[Any] = []
+    process = start(server, mono, tmp_path / "out.tsv")
+    while not server.answered:
+        assert process.poll() is None
+        time.sleep(0.01)
+    outcomes.append(synthesize("--resume"))
+    server.seconds = 0.0
+    process.communicate(timeout=600)
+    assert (outcomes[0].code, "another process is writing it" in outcomes[0].error) == (2, True)
+    assert process.returncode == 0
