@@ -6,7 +6,7 @@ gets all minutes; separate models get equal parts of them. Scores are chrF++ wit
 they flatter both alike.
 
 python benchmarks/many_languages.py --texts ../shared/data/sorbian --runs runs/many --minutes 120 --tests my/tests
-python benchmarks/many_languages.py --texts ../shared/data/sorbian --runs runs/many --minutes 12 --set data.temperature=3
+python benchmarks/many_languages.py --texts ../shared/data/sorbian --runs runs/many --minutes 9
 """
 
 from __future__ import annotations

@@ -170,7 +170,8 @@ def _signature(value: Callable[..., Any], name: str) -> str:
 
 
 def _argument(parameter: inspect.Parameter) -> str:
-    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    stars_of: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    stars = stars_of.get(parameter.kind, "")
     empty = inspect.Parameter.empty
     kind = "" if parameter.annotation is empty else f": {_type(parameter.annotation)}"
     if parameter.default is empty:

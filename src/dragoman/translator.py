@@ -165,7 +165,7 @@ class Translator:
                 model does not have a language.
         """
         if source_language or target_language:
-            return self.with_direction(source_language, target_language)(texts, prefixes, **settings)  # type: ignore[arg-type]
+            return self.with_direction(source_language, target_language)(texts, prefixes, **settings)
         if settings:
             raise UserError(f"unknown argument {next(iter(settings))!r}; dragoman.load takes settings of the search")
         if isinstance(texts, str):

@@ -77,7 +77,8 @@ def make_many(directions: list[Languages] = DIRECTIONS, **options: Any) -> Bundl
 
 
 def _facts(languages: Languages, number: int) -> dict[str, Any]:
-    described = describe_text(*(texts()[code] for code in languages), languages)
+    sources, targets = (texts()[code] for code in languages)
+    described = describe_text(sources, targets, languages)
     score = {"bleu": 10.0 + number, "chrf": 30.0 + number, "chrf_pp": 28.0 + number, "wrong_language": 0.01}
     return {
         "scores": {"dev": score},

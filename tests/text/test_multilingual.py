@@ -14,9 +14,10 @@ from dragoman.explanation.tokens import word_tokens
 from dragoman.settings import Text
 from dragoman.text.augmentation import to_upper_case
 from dragoman.text.masking import Mask, Masking
-from dragoman.text.multilingual import MultilingualTokenizer, in_direction, without_language
+from dragoman.text.multilingual import MultilingualTokenizer, Side, in_direction, without_language
 from dragoman.text.registry import load_tokenizer, train_multilingual, train_tokenizers
 from dragoman.text.sentence_changes import SentenceChanges
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.loop.state import rows_of_tokens
 
 TEXTS = ["Ein Hund läuft.", "Eine Katze schläft sehr gut."]
@@ -33,7 +34,8 @@ def tokenizer() -> MultilingualTokenizer:
 
 def test_only_the_first_token_depends_on_the_language(tokenizer: MultilingualTokenizer) -> None:
     plain = without_language(tokenizer)
-    for language, side in (("de", "source"), ("hi", "target")):
+    sides: list[tuple[str, Side]] = [("de", "source"), ("hi", "target")]
+    for language, side in sides:
         chosen = tokenizer.with_direction(("de", "hi"), side)
         assert chosen.language_ids == [chosen.vocabulary.ids[f"__{language}__"]]
         assert chosen.encode([*TEXTS, ""]) == [*([*chosen.language_ids, *ids] for ids in plain.encode(TEXTS)), []]
@@ -51,7 +53,8 @@ def test_sources_name_the_target_and_each_direction_has_its_masking() -> None:
     source, target = train_multilingual(MANY, Text(vocabulary_size=400, placeholders=True))
     assert isinstance(source, MultilingualTokenizer)
     source.maskings |= {"de-hi": Masking(), "de-hsb": Masking(numbers_as_text=frozenset({"0,0"}))}
-    for side, tokenizer in (("source", source), ("target", target)):
+    sides: list[tuple[Side, Tokenizer]] = [("source", source), ("target", target)]
+    for side, tokenizer in sides:
         for languages in permutations(MANY, 2):
             chosen = in_direction(load_tokenizer(json.loads(json.dumps(tokenizer.to_json()))), languages, side)
             given = [chosen.vocabulary.ids[f"<2{languages[1]}>"]] if side == "source" else []

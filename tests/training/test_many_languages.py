@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import torch
 from forked_ranks import train_in_forks
 from three_languages import PAIRS, documents, relative, write_texts
 
@@ -101,7 +102,7 @@ def test_recipes_have_all_directions_of_their_text(make: Callable[..., Recipe]) 
 def test_each_pair_is_read_in_both_directions(make: Callable[..., Recipe]) -> None:
     data = prepare.prepare(make(), None, None, print)
     assert data.train.directions is not None
-    read = Counter()
+    read: Counter[Any] = Counter()
     for index, number in enumerate(data.train.directions.tolist()):
         languages = data.directions[number]
         source, target = (side[index].tolist() for side in (data.train.source, data.train.target))
@@ -170,7 +171,7 @@ def test_changed_pairs_stay_in_their_direction(make: Callable[..., Recipe], ever
     batches, tokens = BatchStream(recipe, everything, Progress()), everything.source.vocabulary.tokens
     of_language = {name: everything.source.vocabulary.ids[f"<2{name}>"] for name in recipe.data.all_languages}
     hsb = set("áêìøùŠ")
-    seen = Counter()
+    seen: Counter[Any] = Counter()
     for _ in range(60):
         for batch in batches.next_step():
             for group in batch:
@@ -216,6 +217,8 @@ def test_a_large_text_is_prepared_like_a_small_one(
         for name in ("weights", "directions", "ids", "offsets"):
             if hasattr(one, name):
                 assert np.array_equal(getattr(one, name), getattr(other, name))
+    assert large.matches is not None
+    assert everything.matches is not None
     assert np.array_equal(large.matches, everything.matches)
 
 
@@ -260,8 +263,8 @@ def test_another_language_is_added_to_a_model(make: Callable[..., Recipe], texts
     size = len(old.source.vocabulary)
     assert new.source.vocabulary.tokens[:size] == old.source.vocabulary.tokens
     assert len(new.source.vocabulary) > size
-    weights = [bundle.model.target_embedding.weight[:size].detach().numpy() for bundle in (old, new)]
-    assert np.allclose(*weights, atol=1e-5)
+    before, after = (bundle.model.target_embedding.weight[:size].detach() for bundle in (old, new))
+    assert torch.allclose(before, after, atol=1e-5)
     text = relative("Two dogs are playing in the park.")
     ids = [choose_direction(old, "en", "de").source, choose_direction(new, "hsb", "de").source]
     assert len(ids[1].encode([text])[0]) < 0.8 * len(ids[0].encode([text])[0]), "words are not split into characters"

@@ -31,7 +31,8 @@ def scalars(run: Path) -> dict[str, list[tuple[int, float]]]:
 
 def assert_same_numbers(run: Path) -> None:
     """TensorBoard has every number of metrics.jsonl, in order."""
-    found, expected = scalars(run), {}
+    found = scalars(run)
+    expected: dict[str, Any] = {}
     for line in map(json.loads, (run / "metrics.jsonl").read_text("utf-8").splitlines()):
         group = "/".join([line["kind"], *([line["name"]] if "name" in line else [])])
         for name, value in line.items():

@@ -264,7 +264,9 @@ class TranslateInput:
             return "\n".join(islice(read_lines(self._file, replace_controls=True), _SAMPLE))
         if self.typed:
             raise UserError("name the language that you type with --source-language")
-        return sys.stdin.buffer.peek().decode(errors="ignore")  # type: ignore[attr-defined]  # it is read again later
+        buffer: Any = sys.stdin.buffer
+        beginning: bytes = buffer.peek()  # it is read again later
+        return beginning.decode(errors="ignore")
 
     def read_documents(self) -> Iterator[str]:
         """Each text on the command line, or all of the file.

@@ -405,18 +405,18 @@ def prepare(
             f"{counted(dropped, 'pair')} left out: longer than data.max_tokens = {recipe.data.max_tokens} or than "
             "data.max_characters, without a token, or with the text of a held-out pair"
         )
-    held_out = validation or split.held_out
+    validation = validation or split.held_out
     if recipe.data.directions:
         train = balanced(train, recipe.data)
         log_shares(train, recipe.data, log)
         dataset = Dataset(
-            source, target, train, held_out, dropped, matches=matches, directions=recipe.data.directions, words=words
+            source, target, train, validation, dropped, matches=matches, directions=recipe.data.directions, words=words
         )
         split_words = tokens_per_word(source, sample_languages(dataset))
         log(f"tokens per word: {', '.join(f'{code} {number:.2f}' for code, number in split_words.items())}")
         return dataset
     (dictionary, lexicon) = words[0]
-    return Dataset(source, target, train, held_out, dropped, dictionary, lexicon, matches)
+    return Dataset(source, target, train, validation, dropped, dictionary, lexicon, matches)
 
 
 def balanced(pairs: PairStore, data: Data) -> PairStore:

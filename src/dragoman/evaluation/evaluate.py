@@ -97,7 +97,7 @@ def mean_report(reports: Sequence[Report]) -> Report:
     """
     if len(reports) == 1:
         return reports[0]
-    scores = {
+    scores: dict[str, Any] = {
         name: round(statistics.fmean(getattr(each, name) for each in reports), 5)
         for name in ("bleu", "chrf", "length_ratio", "loss", "exact", "token_accuracy")
     }

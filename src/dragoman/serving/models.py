@@ -57,7 +57,8 @@ class ModelTable:
     """The served models by direction.
 
     Two trained directions with a pivot language between them come before one that a model was never trained for, which
-    translated worse in Johnson et al. 2017, table 5. Such a direction is not listed, and only used where there is no pivot.
+    translated worse in Johnson et al. 2017, table 5. Such a direction is not listed, and is only used where there is
+    no pivot.
 
     Raises:
         UserError: There is no model, or two models have the same direction.

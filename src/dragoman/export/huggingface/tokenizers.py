@@ -68,6 +68,8 @@ def convert_multilingual(
         target: The target tokenizer.
         limit: Maximum number of tokens of a sentence.
     """
+    assert source.language, "imports put the token of the language itself in front of a sentence"
+    assert target.language, "see above"
     if isinstance(source.tokenizer, SentencePieceTokenizer):
         return _convert_m2m100(source.tokenizer, (source.language, target.language), limit)
     assert isinstance(source.tokenizer, SubwordTokenizer), "imports have no other tokenizers"

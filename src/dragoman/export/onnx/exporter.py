@@ -69,7 +69,8 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
         (directory / f"{name}.onnx").write_bytes(graph)
     save_tokenizers(directory, bundle.source, bundle.target)
     (directory / "config.json").write_text(json.dumps(_config(bundle), indent=2), encoding="utf-8")
-    values = {"name": bundle.recipe.name, "settings": list_other_settings(bundle.recipe.decoding, ())}
+    settings = list_other_settings(bundle.recipe.decoding, ())
+    values: dict[str, Any] = {"name": bundle.recipe.name, "settings": settings}
     values["placeholders"] = describe_masking(bundle)
     values["languages"] = language_tokens(bundle.source)
     write_readme(directory, README, values)

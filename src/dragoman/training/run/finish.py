@@ -65,7 +65,8 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, limit: T
     log.message(f"weights of step {progress.best_step:,}{', averaged with those of earlier validations' * averaged}")
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
     facts, tables = dict[str, dict[str, Any]](), dict[str, Any]()
-    for number, languages in enumerate(directions := list(trainer.data.directions) or [None]):
+    directions: list[Languages | None] = list(trainer.data.directions) or [None]
+    for number, languages in enumerate(directions):
         share = 1 / (len(directions) - number)  # of the time that is left
         name, tests = "", data.tests
         view, of_direction = bundle, trainer.data
