@@ -104,7 +104,7 @@ docs: .venv/installed
 
 # The pages as a website that needs no network: open build/site/index.html
 site: .venv/extras
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -c docs . build/site
+	$(BIN)/python -m sphinx --fresh-env --fail-on-warning --keep-going --quiet -c docs . build/site
 
 # Installs Chromium and a font for Devanagari on Debian; without them, the tests of pages are skipped.
 browser:
