@@ -7,7 +7,7 @@
 
 `faults` makes answers from pairs of the corpora in $DRAGOMAN_DATA, each wrong in one way, and counts what becomes of
 each translation. `http` compares `dragoman synthesize` over LibreTranslate's protocol with the same bundle on disk.
-`kills` and `estimate` use a server that translates captions by a table. The quality of a student, which takes an hour on
+`kills` and `estimate` use a server that translates captions by a table. The quality of a student takes an hour on
 an idle machine, with a stronger teacher behind LibreTranslate's protocol (MONO: 60,000 captions of multi30k/task2):
 
     for side in de en; do zcat $DRAGOMAN_DATA/multi30k/train.$side.gz | head -14500 > half.$side; done
