@@ -7,8 +7,16 @@
 
 `faults` makes answers from pairs of the corpora in $DRAGOMAN_DATA, each wrong in one way, and counts what becomes of
 each translation. `http` compares `dragoman synthesize` over LibreTranslate's protocol with the same bundle on disk.
-`kills` and `estimate` use a server that translates captions by a table. Commands for the quality of a student, which
-take an hour, are in docs/large-model-teacher.md.
+`kills` and `estimate` use a server that translates captions by a table. The quality of a student takes an hour on
+an idle machine, with a stronger teacher behind LibreTranslate's protocol (MONO: 60,000 captions of multi30k/task2):
+
+    for side in de en; do zcat $DRAGOMAN_DATA/multi30k/train.$side.gz | head -14500 > half.$side; done
+    dragoman serve runs/multi30k-60-minutes &
+    dragoman synthesize --teacher libretranslate:http://127.0.0.1:5000 --languages de-en --mono MONO --output made.tsv
+    dragoman train half.de half.en --minutes 20 --output runs/half
+    dragoman convert half.de half.en half.tsv --languages de-en
+    dragoman train half.tsv made.tsv --languages de-en --minutes 20 --output runs/half-made
+    dragoman compare runs/half runs/half-made --source test.de --reference test.en
 """
 
 from __future__ import annotations

@@ -84,8 +84,8 @@ def distill(
         if teachers or round_trip:
             raise UserError("--teacher replaces the bundles to learn from, and has no --round-trip")
         address = AddressOptions(model, remote, key_file, key_variable)
-        options = (size, minutes, output, mono or [], languages, address, parallel)
-        _distill_address(teacher, *options, resume=resume, overrides=overrides or [], data_dir=data_dir)
+        given = (size, minutes, output, mono or [], languages, address, parallel)
+        _distill_address(teacher, *given, resume=resume, overrides=overrides or [], data_dir=data_dir)
         return
     if not teachers:
         raise UserError("name a run or bundle to learn from, or a teacher behind an address with --teacher")
