@@ -97,7 +97,7 @@ class Installed(NamedTuple):
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables of a shell in which the environment is active, and nothing of the repository can be imported."""
+        """Variables of a shell in which the environment is active, and the repository is not on the path."""
         kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
         path = f"{self.directory}/opt/dragoman/bin{os.pathsep}{os.environ['PATH']}"
         return kept | {"PATH": path, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": f"{self.directory}/cache"}

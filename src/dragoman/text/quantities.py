@@ -225,9 +225,9 @@ class _Quantities:
     def is_part_of(self, number: str, other: _Quantities) -> bool:
         """Whether a number of this text is a part of one that the other text writes as one, or the opposite."""
         groups = _groups(number)
-        if "".join(groups) in other.together:
+        if len(groups) > 1 and "".join(groups) in other.together:
             return True
-        written = {"".join(_groups(each)) for each in other.numbers}
+        written = {"".join(each) for each in map(_groups, other.numbers) if len(each) > 1}
         return any(parts.issuperset(groups) for digits, parts in self.together.items() if digits in written)
 
     @cached_property
