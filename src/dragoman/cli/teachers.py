@@ -139,7 +139,9 @@ class AddressOptions:
                 read_glossary(self.glossary, languages) if self.glossary else None,
             )
         key = read_key(self.key_file, self.key_variable)
-        options = TeacherOptions(address, languages, self.model, key, writer, self.candidates, self.size)
+        options = TeacherOptions(
+            address, languages, self.model, key, writer, self.candidates, self.size, print_to_stderr
+        )
         return options.open()
 
 
