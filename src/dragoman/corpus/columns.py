@@ -79,6 +79,11 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
     for number, row in rows:
         if len(row) != len(values):
             raise UserError(f"{name} line {number}: expected {len(values)} columns, found {len(row)}")
+        if ("-t0-" in row[0] or "-t0-" in row[-1]) and states_machine(row):
+            raise UserError(
+                f"{name} line {number}: this header row of machine-translated text is in the middle of a file, as if "
+                "files had been joined; name the files one by one, so that each keeps its mark"
+            )
         yield _without_errors(Pair(join_lines(row[source]), join_lines(row[target])))
 
 

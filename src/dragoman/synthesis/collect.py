@@ -143,8 +143,8 @@ class Collector:
     def collect(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Answer]]:
         """Send the requests that have no stored answer, and yield each as soon as its answer is stored.
 
-        If the iteration is closed or `stop` is true, the answers to what was sent are stored, too. If a server refuses a
-        request and answers others, its failure is stored as its answer, so that it is not sent again.
+        If the iteration is closed or `stop` is true, the answers to what was sent are stored, too. If a server that
+        answers others refuses a request, this failure is stored as its answer, so that it is not sent again.
 
         Raises:
             UserError: The server refuses everything, or does not answer any request for `PATIENCE` seconds.
