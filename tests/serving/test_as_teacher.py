@@ -18,9 +18,9 @@ from dragoman.serving.models import ModelOptions, load_models
 from dragoman.synthesis.teachers import SERVICES
 
 if TYPE_CHECKING:
-    from conftest import Command
     from running_server import StartServer
 
+    from conftest import Command
     from dragoman.translator import Translator
 
 LINES = 60
