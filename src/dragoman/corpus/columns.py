@@ -58,8 +58,12 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
     if first is None:
         return
     number, values = first
-    if file.header is None and states_machine(values):
+    if file.header is not False and states_machine(values):
         file, values = file.model_copy(update={"header": True}), list(map(plain_tag, values))
+        if match_languages(values, languages) is None:
+            raise UserError(
+                f"{name} line {number}: the text is in {' and '.join(values)}, not {' and '.join(languages)}"
+            )
     second = next(rows, None)
     if second is not None:
         rows = chain([second], rows)

@@ -220,10 +220,7 @@ _FEW = 5
 def _read_completion(reply: Any, prompt: str, group: SentenceGroup, hide_key: Callable[[str], str]) -> Answer:
     """The answer in a reply."""
     counts = reply.get("usage") if isinstance(reply, dict) else None
-    sent, received = (
-        counts.get(name) if isinstance(counts, dict) else None for name in ("prompt_tokens", "completion_tokens")
-    )
-    counted = TokenUsage(1, sent, received, group.characters) if _are_counts(sent, received) else None
+    counted = _read_usage(counts, group) if isinstance(counts, dict) else None
     try:
         choice = reply["choices"][0]
         text = choice["message"].get("content") or ""
@@ -236,8 +233,11 @@ def _read_completion(reply: Any, prompt: str, group: SentenceGroup, hide_key: Ca
     return Answer(text, finish == "length", counted or _estimate_usage(prompt, text, group))
 
 
-def _are_counts(*values: object) -> bool:
-    return all(isinstance(value, int) and value >= 0 for value in values)
+def _read_usage(counts: dict[str, Any], group: SentenceGroup) -> TokenUsage | None:
+    sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    if not isinstance(sent, int) or not isinstance(received, int) or min(sent, received) < 0:
+        return None
+    return TokenUsage(1, sent, received, group.characters)
 
 
 def _estimate_usage(prompt: str, text: str, group: SentenceGroup) -> TokenUsage:
