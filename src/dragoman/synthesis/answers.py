@@ -368,7 +368,7 @@ def _remove_wrappers(source: str, text: str, number: int, languages: tuple[str, 
     if not _ENTITY.search(source):
         text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
     mark = _LINE_MARK.match(text)
-    if mark and mark[0].strip() not in source and source[:1] not in _OPENING_QUOTES:
+    if mark and mark[0] not in source and source[:1] not in _OPENING_QUOTES:
         text = text[mark.end() :]
     if not _has_any(source, "*_`~"):
         for _ in range(2):

@@ -114,7 +114,7 @@ class AnsweredPairs:
 
     def read_group(self, group: SentenceGroup, checks: AnswerChecks) -> list[Read] | None:
         """The best checked translation of each sentence; None without an answer."""
-        columns = []
+        columns: list[list[Read]] = []
         for request in self.requests([group]):
             if (answer := self.answers.get(request.name)) and answer.failure:
                 columns.append([Rejected("refused by the server", answer.failure)] * len(group.sentences))
