@@ -6,7 +6,7 @@
     python benchmarks/teachers.py estimate
 
 `faults` makes answers from pairs of the corpora in $DRAGOMAN_DATA, each wrong in one way, and counts what becomes of
-each translation. `http` compares `dragoman synthesize` over LibreTranslate's protocol with the same bundle on disk.
+each translation. `http` compares `dragoman synthesize` over the protocols of services with the same bundle on disk.
 `kills` and `estimate` use a server that translates captions by a table. The quality of a student takes an hour on
 an idle machine, with a stronger teacher behind LibreTranslate's protocol (MONO: 60,000 captions of multi30k/task2):
 
@@ -47,6 +47,7 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.synthesis.answer_checks import AnswerChecks
 from dragoman.synthesis.answers import Rejected, read_answer
 from dragoman.synthesis.synthesis import open_synthesis  # noqa: F401 (imported before processes are forked)
+from dragoman.synthesis.teachers import SERVICES
 
 SIZE = 10  # sentences in an answer
 CORPORA: dict[str, tuple[str, Languages]] = {
@@ -222,13 +223,12 @@ def measure_estimate(sentences: int) -> None:
 def serving(bundle: Path) -> Iterator[str]:
     """The address of `dragoman serve` with a bundle."""
     run = [sys.executable, "-m", "dragoman", "serve", str(bundle), "--port", "0"]
-    process = subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    assert process.stdout
-    try:
-        yield process.stdout.readline().strip()
-    finally:
-        process.terminate()
-        process.wait()
+    with subprocess.Popen(run, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        try:
+            yield process.stderr.readline().strip().removeprefix("dragoman: ")
+        finally:
+            process.terminate()
 
 
 def measure_http(bundle: Path, data: Path, data_set: bool, lines: int, repeats: int) -> None:
@@ -240,28 +240,35 @@ def measure_http(bundle: Path, data: Path, data_set: bool, lines: int, repeats: 
         if data_set:
             texts = read_lines(next((data / "multi30k" / "task2").glob("train*.de.gz")), lines)
         mono.write_text("".join(f"{text}\n" for text in texts), "utf-8")
+        few = directory / "few.de"
+        few.write_text("".join(f"{text}\n" for text in texts[:10]), "utf-8")
+        teachers = {"disk": str(bundle), **{protocol: f"{protocol}:{address}" for protocol in SERVICES}}
         for repeat in range(repeats):
-            seconds, outputs = [], []
-            for kind, teacher in (("disk", str(bundle)), ("http", f"libretranslate:{address}")):
-                output, one = directory / f"{kind}-{repeat}.tsv", directory / "one.de"
-                one.write_text(texts[0] + "\n", "utf-8")
-                before = time.monotonic()
-                subprocess.run(
-                    command(teacher, one, directory / f"{kind}-{repeat}-1.tsv"), check=True, stderr=subprocess.DEVNULL
-                )
-                start = time.monotonic() - before
-                before = time.monotonic()
-                subprocess.run(command(teacher, mono, output), check=True, stderr=subprocess.DEVNULL)
-                seconds.append(time.monotonic() - before - start)
+            seconds: dict[str, float] = {}
+            outputs: dict[str, dict[str, str]] = {}
+            for kind, teacher in teachers.items():
+                output = directory / f"{kind}-{repeat}.tsv"
+                start = seconds_of(command(teacher, few, directory / f"{kind}-{repeat}-few.tsv"))
+                seconds[kind] = seconds_of(command(teacher, mono, output)) - start
                 rows = [line.split("\t") for line in output.read_text("utf-8").splitlines()[1:]]
-                outputs.append(dict(rows if kind == "http" else [row[::-1] for row in rows]))
-            both = outputs[0].keys() & outputs[1].keys()
-            same = sum(outputs[0][text] == outputs[1][text] for text in both)
-            print(
-                f"disk {lines / seconds[0]:,.0f}/s, http {lines / seconds[1]:,.0f}/s, ratio "
-                f"{seconds[0] / seconds[1]:.2f}; kept {len(outputs[0]):,} and {len(outputs[1]):,}; equal {same:,} of "
-                f"{len(both):,}"
-            )
+                outputs[kind] = dict(row[::-1] for row in rows) if kind == "disk" else dict(rows)
+            disk = outputs["disk"]
+            print(f"disk: {lines / seconds['disk']:,.0f} lines/s, {len(disk):,} pairs", flush=True)
+            for kind in SERVICES:
+                both = disk.keys() & outputs[kind].keys()
+                same = sum(disk[text] == outputs[kind][text] for text in both)
+                print(
+                    f"{kind}: {lines / seconds[kind]:,.0f} lines/s, ratio {seconds['disk'] / seconds[kind]:.2f}, "
+                    f"{len(outputs[kind]):,} pairs; equal {same:,} of {len(both):,}",
+                    flush=True,
+                )
+
+
+def seconds_of(run: Sequence[str]) -> float:
+    """How long a command takes."""
+    before = time.monotonic()
+    subprocess.run(run, check=True, stderr=subprocess.DEVNULL)
+    return time.monotonic() - before
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

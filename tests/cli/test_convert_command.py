@@ -229,3 +229,19 @@ def test_each_command_names_its_own_remedy(
     outcome = command(*given)
     assert outcome.code == 2
     assert f"; run: dragoman {' '.join(given)} --encoding cp1252" in outcome.error
+
+
+def test_machine_translated_text_keeps_its_mark(tmp_path: Path, command: Command) -> None:
+    marked, plain, joined = (tmp_path / name for name in ("marked.tsv", "plain.tsv", "joined.tsv"))
+    marked.write_text("de\ten-t-de-t0-und\nHund\tdog\nHaus\thouse\n")
+    plain.write_text("Tür\tdoor\nTisch\ttable\n")
+    joined.write_text(plain.read_text() + marked.read_text())
+    turned = command("convert", marked, tmp_path / "out.tsv", "--languages", "en-de")
+    assert turned.code == 0, turned.error
+    assert (tmp_path / "out.tsv").read_text() == "en-t-de-t0-und\tde\ndog\tHund\nhouse\tHaus\n"
+    other = command("convert", marked, tmp_path / "out.jsonl", "--languages", "de-en")
+    assert (other.code, "cannot state that" in other.error) == (0, True)
+    mixed = command("convert", marked, plain, tmp_path / "mixed.tsv", "--languages", "de-en")
+    assert (mixed.code, "convert them one by one" in mixed.error) == (2, True), mixed.error
+    middle = command("convert", joined, tmp_path / "middle.tsv", "--languages", "de-en")
+    assert (middle.code, f"{joined} line 3: this header row" in middle.error) == (2, True), middle.error

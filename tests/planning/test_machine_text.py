@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from dragoman.cli.text_references import FileOptions, find_texts
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.writers import write_corpus
 from dragoman.dataset.pairs import find_training_corpora, mark_machine_made
@@ -13,6 +15,7 @@ from dragoman.errors import UserError
 from dragoman.languages.codes import is_machine_translated, machine_translated, plain_tag
 from dragoman.planning.machine_text import MOST_PER_PAIR, weigh_machine_text
 from dragoman.settings import Data, WeightedCorpus
+from dragoman.settings.data import resolve_directions
 from dragoman.system.progress import no_log
 
 LANGUAGES = ("de", "hsb")
@@ -56,6 +59,24 @@ def test_a_recipe_need_not_say_so(human: str, tmp_path: Path) -> None:
     assert [each.tagged for each in mark_machine_made(data, None).weighted] == [False, True]
     tagged = {pair.source: pair.tagged for pair in find_training_corpora(data, None)}
     assert (tagged["Mensch 1"], tagged["Satz 1 ist da."]) == (False, True)
+
+
+@pytest.mark.parametrize("codes", ["de,hsb,en", "en,hsb,de"])
+@pytest.mark.parametrize("from_target", [False, True])
+def test_a_model_of_many_languages_uses_it_in_both_directions_of_its_own(
+    codes: str, from_target: bool, tmp_path: Path
+) -> None:
+    made = write_machine_text(tmp_path / "made.tsv", 5, from_target=from_target)
+    for code in ("de", "en"):
+        (tmp_path / f"human.{code}").write_text("one\ntwo\n", "utf-8")
+    found = find_texts([f"{tmp_path}/human.{{lang}}", made], FileOptions(codes))
+    data = Data.model_validate(
+        resolve_directions({"train": [WeightedCorpus(corpus=each).model_dump() for each in found.references]})
+    )
+    assert [each.tagged for each in mark_machine_made(data, None).weighted] == [False, True]
+    pairs = [pair for pair in find_training_corpora(data, None) if pair.tagged]
+    assert Counter(pair.direction for pair in pairs) == {("de", "hsb"): 5, ("hsb", "de"): 5}
+    assert {pair.source.split()[0] for pair in pairs if pair.direction == ("hsb", "de")} == {"Sada"}
 
 
 @pytest.mark.parametrize("key", ["validation", "test"])

@@ -32,6 +32,7 @@ class TeacherServer:
         seconds: How long each answer takes.
         faults: What happens to the next requests: a status, "broken", "damaged" or "slow".
         refused: Parts of requests that are answered with 400.
+        bad: What happens to requests with a text: a fault as above, also "no completion".
         key: The key that requests need.
         prompts: The prompts in the order of their arrival.
         answered: How often each prompt was answered.
@@ -46,6 +47,7 @@ class TeacherServer:
     seconds: float = 0.0
     faults: deque[int | str] = field(default_factory=deque)
     refused: Sequence[str] = ()
+    bad: dict[str, int | str] = field(default_factory=dict)
     key: str | None = None
     retry_after: str | None = "0"
     counts_tokens: bool = True
@@ -92,6 +94,8 @@ def serve_teacher(server: TeacherServer) -> Iterator[TeacherServer]:
                 server.most = max(server.most, server.running)
                 server.bodies.append(body)
                 fault = server.faults.popleft() if server.faults else None
+                prompt = body["messages"][0]["content"]
+                fault = next((each for text, each in server.bad.items() if text in sentences_of(prompt)), fault)
             try:
                 self._answer(body, fault)
             finally:
@@ -110,7 +114,10 @@ def serve_teacher(server: TeacherServer) -> Iterator[TeacherServer]:
                 server.prompts.append(prompt)
                 with server.device if server.one_at_a_time else nullcontext():
                     time.sleep(server.seconds if fault != "slow" else 1.0)
-                reply = json.dumps(server.complete(body)).encode()
+                completion = server.complete(body)
+                if fault == "no completion":
+                    completion = {"usage": completion["usage"], "error": f"key {self.headers.get('Authorization')}"}
+                reply = json.dumps(completion).encode()
                 with server.lock:
                     server.answered[prompt] += fault not in ("broken", "damaged")
                 self._write(200, reply, len(reply) // 2 if fault == "broken" else None, fault == "damaged")

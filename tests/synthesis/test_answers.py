@@ -73,6 +73,17 @@ def test_right_answers_remain(pairs: list[Pair], checks: AnswerChecks) -> None:
         ("Sagen Sie mir, ob Sie etwas brauchen.", "Let me know if you need anything."),
         ("Er rief: Halt!", "He called: Stop!"),
         ("Er sagte „Hallo“.", 'He said "hello".'),
+        ("Natürlich, sagte ich, geh.", "Naturally I told him: go."),
+        ("Aus dem Englischen von John Smith", "Translated by John Smith"),
+        ("Die Übersetzerin sagte, sie komme.", "The translator said: I come."),
+        ("Alle # Objekte löschen", "# objects to delete"),
+        ("„Komm“, sagte er.", "– Come, he said."),
+        ("„Komm“, sagte er.", "- Come, he said."),
+        ("Ein <s>alter</s> Hund", "An <s>old</s> dog"),
+        ("Ich kann diese Anfrage nicht bearbeiten.", "I cannot process this request."),
+        ("Ich spreche die Sprache nicht.", "I don't speak the language."),
+        ("Englisch als Sprache", "English as a language"),
+        ("Die Richtlinie verbietet Hunde.", "The policy prohibits dogs."),
     ],
 )
 def test_what_the_source_has_is_no_addition(source: str, target: str) -> None:
@@ -102,3 +113,27 @@ def test_one_sentence_needs_no_number() -> None:
 )
 def test_forms_of_answers(text: str) -> None:
     assert read_answer(text, ["eins", "zwei"]) == ["one", "two"]
+
+
+FENCED = '{"translations": [{"number": 1, "translation": "a ``` b"}, {"number": 2, "translation": "two"}]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "sources", "expected"),
+    [
+        ('["one"]', ["eins", "zwei"], ["left out"] * 2),
+        ('{"translations": ["one", "a", "b"]}', ["eins", "zwei"], ["split"] * 2),
+        ('{"translation": "one"}', ["eins"], ["one"]),
+        ('{"translation": "one"}', ["eins", "zwei"], ["left out"] * 2),
+        ('[{"translation": "one"}, {"translation": "two"}]', ["eins", "zwei"], ["one", "two"]),
+        ("1. <s>one</s>\n2. two", ["<s>eins</s>", "zwei"], ["<s>one</s>", "two"]),
+        (FENCED, ["a ``` b", "zwei"], ["a ``` b", "two"]),
+        (f"Sure:\n```json\n{FENCED}\n```\nDone.", ["a ``` b", "zwei"], ["a ``` b", "two"]),
+        ("[" * 100_000, ["eins", "zwei"], ["unreadable"] * 2),
+        ('[{"number": 1e999, "translation": "one"}]', ["eins"], ["unreadable"]),
+        (f'{{"{"9" * 6000}": "one"}}', ["eins"], ["unreadable"]),
+    ],
+)
+def test_a_translation_never_gets_to_a_neighbor(text: str, sources: list[str], expected: list[str]) -> None:
+    read = read_answer(text, sources)
+    assert [each.reason if isinstance(each, Rejected) else each for each in read] == expected

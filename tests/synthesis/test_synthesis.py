@@ -21,7 +21,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.synthesis.answers import Rejected
 from dragoman.synthesis.collect import Parallelism
-from dragoman.synthesis.http_client import check_address, is_on_this_machine, read_key
+from dragoman.synthesis.http_client import BusyServerError, HttpClient, check_address, is_on_this_machine, read_key
 from dragoman.synthesis.prompt import PROMPT, ExamplePairs, PromptWriter
 from dragoman.synthesis.sentence_groups import group_sentences
 from dragoman.synthesis.synthesis import choose_candidate
@@ -94,6 +94,57 @@ def test_what_fails_for_a_moment_is_sent_again(
     assert set(server.answered.values()) <= {0, 1}
 
 
+@pytest.mark.parametrize(("fault", "requests"), [(400, 6), (413, 1), (500, 5), ("no completion", 5), ("damaged", 5)])
+def test_one_bad_request_is_rejected_after_the_others(
+    fault: int | str,
+    requests: int,
+    synthesize: Any,
+    server: TeacherServer,
+    pairs: list[Pair],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is asked a few times, and neither ends the run, nor is it asked again by --resume, nor shows the key."""
+    monkeypatch.setattr("dragoman.synthesis.collect._FIRST_WAIT", 0.01)
+    monkeypatch.setenv("TEACHER_KEY", "secret-key-123")
+    server.bad[pairs[30].source] = fault
+    outcome = synthesize("--key-variable", "TEACHER_KEY", "--price", "1:1", "--max-cost", "1")
+    assert outcome.code == 0, outcome.error
+    assert "10  refused by the server" in outcome.error
+    assert "secret" not in outcome.error
+    assert read_output(tmp_path / "out.tsv") == [(pair.source, pair.target) for pair in pairs[:30] + pairs[40:]]
+    bad = [index for index, body in enumerate(server.bodies) if pairs[30].source in sentences_of(prompt_of(body))]
+    assert len(bad) == requests
+    assert requests == 1 or fault == 400 or bad[1] >= len(server.bodies) - requests + 1, "behind the others"
+    kinds = {"response_format" in body for body in server.bodies[bad[-1] + 1 :]}
+    assert kinds <= {True}, "the schema is still sent to the others"
+
+
+def prompt_of(body: dict[str, Any]) -> str:
+    text: str = body["messages"][0]["content"]
+    return text
+
+
+@pytest.mark.parametrize("status", [400, 500, 404])
+def test_a_server_that_answers_nothing_is_left(
+    status: int, synthesize: Any, server: TeacherServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.synthesis.collect._FIRST_WAIT", 0.01)
+    server.faults.extend([status] * 100)
+    outcome = synthesize()
+    assert (outcome.code, f"answers {status}" in outcome.error) == (2, True), outcome.error
+    assert len(server.bodies) <= 6
+
+
+def test_replies_have_a_maximum_size_and_time(server: TeacherServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = {"messages": [{"content": "x"}]}
+    with pytest.raises(BusyServerError, match="not complete after 0 seconds"):
+        HttpClient(server.address, reply_seconds=0.0).post("/chat/completions", body)
+    monkeypatch.setattr("dragoman.synthesis.http_client.MOST_BYTES", 10)
+    with pytest.raises(BusyServerError, match="more than 10 bytes"):
+        HttpClient(server.address).post("/chat/completions", body)
+
+
 def test_the_server_says_how_long_to_wait(synthesize: Any, server: TeacherServer) -> None:
     server.faults.append(429)
     server.retry_after = "0.5"
@@ -158,6 +209,8 @@ def test_a_limit_of_cost(synthesize: Any, server: TeacherServer, tmp_path: Path)
     assert synthesize("--max-cost", "1").code == 2
     whole = synthesize("--price", "1000:1000", output=tmp_path / "whole.tsv")
     total = float(whole.error.split(", cost ")[-1].split()[0].replace(",", ""))
+    exact = synthesize("--price", "1000:1000", "--max-cost", str(total), output=tmp_path / "exact.tsv")
+    assert "limit of cost" not in exact.error, "nothing remains"
     outcome = synthesize("--price", "1000:1000", "--max-cost", str(total / 2))
     assert outcome.code == 0, outcome.error
     spent = float(outcome.error.split(", cost ")[-1].split()[0].replace(",", ""))
@@ -166,7 +219,7 @@ def test_a_limit_of_cost(synthesize: Any, server: TeacherServer, tmp_path: Path)
     (tmp_path / "out.tsv").unlink()
     assert synthesize("--resume").code == 0
     assert (tmp_path / "out.tsv").read_bytes() == (tmp_path / "whole.tsv").read_bytes()
-    assert max(server.answered.values()) == 2, "once for each output"
+    assert max(server.answered.values()) == 3, "once for each output"
     assert len(server.prompts) > asked
 
 
@@ -246,7 +299,8 @@ def test_impossible_requests_get_a_message(options: list[str], message: str, syn
 
 def test_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(map(is_on_this_machine, ["http://localhost:1/v1", "http://127.0.0.9", "http://[::1]:5000"]))
-    assert not any(map(is_on_this_machine, ["http://example.org", "http://localhost.example.org", "http://10.0.0.1"]))
+    assert not any(map(is_on_this_machine, ["http://example.org", "http://a.localhost", "http://10.0.0.1"]))
+    assert check_address("HTTP://Example.org/V1/") == "http://Example.org/V1"
     assert TeacherAddress.parse("runs/de-en") is None
     assert TeacherAddress.parse("deepl:https://api.example.org/") == TeacherAddress("deepl", "https://api.example.org")
     with pytest.raises(UserError, match="not a valid address"):

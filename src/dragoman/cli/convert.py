@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +23,9 @@ from dragoman.cli.text_files import (
 )
 from dragoman.cli.text_references import FileOptions, find_references, refuse_meaningless_options
 from dragoman.errors import UserError, counted, escape_controls
+
+if TYPE_CHECKING:
+    from dragoman.corpus.pair import Corpus, Languages
 
 
 def convert(
@@ -77,6 +81,14 @@ def _convert(inputs: Sequence[str], output: str, options: FileOptions, data_dire
     references, (source, target) = find_references(inputs, options, languages_needed=not has_suffix(output, ".tsv"))
     refuse_meaningless_options(inputs, options)
     check_output(output, (source, target))
+    found = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
+    stated = _stated_languages(found, (source, target))
+    if stated != (source, target) and not has_suffix(output, ".tsv"):
+        print(
+            f"{output}: cannot state that {' and '.join(each.name for each in found)} is machine-translated, as .tsv "
+            "files do; in a recipe, write tagged = true",
+            file=sys.stderr,
+        )
     left_out = ""
     with temporary_directory() as directory:
         if clean:
@@ -86,9 +98,35 @@ def _convert(inputs: Sequence[str], output: str, options: FileOptions, data_dire
                 raise UserError(f"most of the text has problems; {cleaned}; correct it, or convert without --clean")
             for finding in (*cleaned.errors, *cleaned.warnings):
                 print(escape_controls(finding), file=sys.stderr)
-            references, left_out = [cleaned.files], f"; {cleaned}"
-        found = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
-        written, blank = write_corpus((pair for corpus in found for pair in corpus.read()), output, (source, target))
+            left_out = f"; {cleaned}"
+            found = find_corpora([cleaned.files], source_language=source, target_language=target)
+        languages = stated if has_suffix(output, ".tsv") else (source, target)
+        written, blank = write_corpus((pair for corpus in found for pair in corpus.read()), output, languages)
     if blank:
         left_out = f"; left out {counted(blank, 'pair')} with an empty side"
     return f"{counted(written, 'pair')}{left_out}"
+
+
+def _stated_languages(corpora: Sequence[Corpus], languages: Languages) -> Languages:
+    """The languages, with the mark of the text that a machine has translated.
+
+    Raises:
+        UserError: The mark holds for some corpora, and not for others.
+    """
+    from dragoman.languages.codes import plain_tag, same_language
+
+    def state(corpus: Corpus) -> Languages:
+        source, target = (
+            next((tag for tag in corpus.machine_tags if same_language(plain_tag(tag), language)), language)
+            for language in languages
+        )
+        return source, target
+
+    found = [state(corpus) for corpus in corpora]
+    if len(set(found)) > 1:
+        one, other = next((a.name, b.name) for a, b in pairwise(corpora) if state(a) != state(b))
+        raise UserError(
+            f"{one} and {other}: of one, other text is machine-translated than of the other, but a file has one header "
+            "row for all; convert them one by one"
+        )
+    return found[0]

@@ -83,6 +83,8 @@ def distill(
     if teacher:
         if teachers or round_trip:
             raise UserError("--teacher replaces the bundles to learn from, and has no --round-trip")
+        if directions or force:
+            raise UserError(f"{'--directions' if directions else '--force'} is for a bundle; --teacher is an address")
         address = AddressOptions(model, remote, key_file, key_variable)
         given = (size, minutes, output, mono or [], languages, address, parallel)
         _distill_address(teacher, *given, resume=resume, overrides=overrides or [], data_dir=data_dir)

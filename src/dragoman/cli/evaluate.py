@@ -122,16 +122,18 @@ def evaluate(
 def _evaluate_address(
     teacher: str, languages: str | None, given: AddressOptions, source: Path, reference: Path, as_json: bool
 ) -> None:
-    """Score a teacher; a translation that would be rejected counts as empty."""
+    """Score a teacher; a translation that would be rejected counts as empty, and a line without letters as copied."""
     from dragoman.corpus.corpus import read_texts
     from dragoman.evaluation.metrics import corpus_scores
     from dragoman.synthesis.answer_log import AnswerLog
     from dragoman.synthesis.sentence_groups import group_sentences
     from dragoman.synthesis.synthesis import SynthesisSettings, open_synthesis
     from dragoman.synthesis.teachers import TeacherAddress
-    from dragoman.system.files import temporary_directory
+    from dragoman.system.cache import cache_directory
     from dragoman.system.progress import ProgressLine
+    from dragoman.system.resumable import delete_unfinished, digest, only_writer
     from dragoman.text.normalization import collapse_spaces
+    from dragoman.training.loop.stop import StopFlag, stop_on_signals
 
     address = TeacherAddress.parse(teacher)
     if address is None:
@@ -144,15 +146,23 @@ def _evaluate_address(
     sources, references = read_texts(source, reference)
     groups = list(group_sentences(sources, opened.size))
     settings = SynthesisSettings(examples, max_rejected=1.0)
+    kept = cache_directory() / "evaluations" / digest([opened.identity, sources])  # what was paid for, until the end
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    flag = StopFlag()
     with (
-        temporary_directory() as directory,
         ProgressLine("evaluate", often_short=True) as line,
+        only_writer(kept) as directory,
         closing(AnswerLog(directory / "answers.jsonl")) as answers,
     ):
-        synthesis = open_synthesis(opened, codes, groups, answers, settings, line.log)
-        synthesis.run(line.update)
-        found = {text: answer for text, answer in synthesis.pairs.read(groups) if isinstance(answer, str)}
-    translations = [found.get(collapse_spaces(text), "") for text in sources]
+        synthesis = open_synthesis(opened, codes, groups, answers, settings, line.log, lambda: flag.requested)
+        with stop_on_signals(flag, line.log, "after the answers to what was sent"):
+            complete = synthesis.run(line.update)
+        if not complete:
+            line.log(f"stopped; {directory} keeps the answers; the same command continues")
+            raise typer.Exit(130)
+        read = {text: answer if isinstance(answer, str) else "" for text, answer in synthesis.pairs.read(groups)}
+    delete_unfinished(kept)
+    translations = [read.get(collapse_spaces(text), text) for text in sources]
     scores, rejections = corpus_scores(translations, references), synthesis.pairs.rejections
     if as_json:
         print_json({"sentences": len(sources), **scores, "rejected": dict(rejections.counts)})

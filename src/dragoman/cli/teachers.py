@@ -139,7 +139,9 @@ class AddressOptions:
                 read_glossary(self.glossary, languages) if self.glossary else None,
             )
         key = read_key(self.key_file, self.key_variable)
-        options = TeacherOptions(address, languages, self.model, key, writer, self.candidates, self.size)
+        options = TeacherOptions(
+            address, languages, self.model, key, writer, self.candidates, self.size, print_to_stderr
+        )
         return options.open()
 
 
@@ -227,7 +229,7 @@ def print_estimate(
             shown += 1
         sentences = sum(len(each.sentences) for each in groups)
         used = describe_usage(answers.usage, teacher.counts_tokens, settings.price)
-        print(f"\n{counted(shown, 'sentence')} in this estimate: {used}")
+        print(f"\n{counted(shown, 'sentence')} in this estimate, which are not kept: {used}")
         print(
             f"{counted(sentences, 'sentence')} of the whole text: {counted(estimated.requests, 'request')}, "
             f"{describe_usage(estimated.usage, teacher.counts_tokens, settings.price)}, "

@@ -58,8 +58,12 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
     if first is None:
         return
     number, values = first
-    if file.header is None and states_machine(values):
+    if file.header is not False and states_machine(values):
         file, values = file.model_copy(update={"header": True}), list(map(plain_tag, values))
+        if match_languages(values, languages) is None:
+            raise UserError(
+                f"{name} line {number}: the text is in {' and '.join(values)}, not {' and '.join(languages)}"
+            )
     second = next(rows, None)
     if second is not None:
         rows = chain([second], rows)
@@ -79,6 +83,11 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
     for number, row in rows:
         if len(row) != len(values):
             raise UserError(f"{name} line {number}: expected {len(values)} columns, found {len(row)}")
+        if ("-t0-" in row[0] or "-t0-" in row[-1]) and states_machine(row):
+            raise UserError(
+                f"{name} line {number}: this header row of machine-translated text is in the middle of a file, as if "
+                "files had been joined; name the files one by one, so that each keeps its mark"
+            )
         yield _without_errors(Pair(join_lines(row[source]), join_lines(row[target])))
 
 

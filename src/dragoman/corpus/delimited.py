@@ -132,20 +132,21 @@ class DelimitedFormat:
         refuses_quotes = stated.quotes is None and not self.quotes  # those like Excel's, which nothing explains
         read = partial(_read, file=self._complete(stated), languages=languages, refuse_quotes=refuses_quotes)
         corpus = open_single_file(reference, read)
-        return replace(corpus, machine_made=corpus.files[0].is_file() and self._states_machine(stated))
+        return replace(corpus, machine_tags=self._machine_tags(stated) if corpus.files[0].is_file() else ())
 
     def stated_languages(self, reference: CorpusReference) -> list[str]:
         """The languages after which its columns are named; UserError if the file is missing or damaged."""
         file = self._complete(as_corpus_file(reference))
         return [] if file.header is False else languages_of_columns(_first_row(file), file)
 
-    def _states_machine(self, stated: CorpusFile) -> bool:
+    def _machine_tags(self, stated: CorpusFile) -> tuple[str, ...]:
         if stated.header is False:
-            return False
+            return ()
         try:
-            return states_machine(_first_row(self._complete(stated)))
+            header = _first_row(self._complete(stated))
         except UserError:  # reading the pairs reports it
-            return False
+            return ()
+        return tuple(header) if states_machine(header) else ()
 
     def _complete(self, file: CorpusFile) -> CorpusFile:
         quotes = self.quotes if file.quotes is None else file.quotes

@@ -45,5 +45,10 @@ class Corpus:
     """The files that contain the pairs; empty if dragoman generates them."""
     aligned: bool = False
     """Whether `files` are a source and a target file with one sentence per line in UTF-8."""
-    machine_made: bool = False
-    """Whether the corpus states that a machine has translated one side, as `dragoman synthesize` writes it."""
+    machine_tags: tuple[str, ...] = ()
+    """The languages of its columns, if they state that a machine has translated one, as `dragoman synthesize` does."""
+
+    @property
+    def machine_made(self) -> bool:
+        """Whether the corpus states that a machine has translated one side."""
+        return bool(self.machine_tags)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ class CorpusPairs:
     """The pairs of corpora with text on both sides; each iteration reads the files again.
 
     In a model with several directions, each pair is followed by the same pair in the opposite direction if both are
-    trained. Text of machines is only translated from.
+    trained. Tagged text is only translated from, unless it states which side is by a machine.
 
     Args:
         corpora: The corpora.
@@ -86,7 +85,11 @@ class CorpusPairs:
             complete = (pair for pair in corpus.read() if pair.complete)
             plain = weight == 1 and not tagged
             marked = complete if plain else (pair._replace(weight=weight, tagged=tagged) for pair in complete)
-            yield from chain.from_iterable(map(partial(_turn, directions), marked)) if directions else marked
+            if directions is None:
+                yield from marked
+                continue
+            both = corpus.machine_made or not tagged
+            yield from chain.from_iterable(_turn(directions, pair, both) for pair in marked)
 
     def _identify(self) -> list[Any]:
         """Names and files of the corpora, weights other than 1, and whether they are tagged.
@@ -164,13 +167,13 @@ def _find(references: Sequence[CorpusReference], data: Data, data_directory: Pat
     return find_corpora(references, **languages, data_directory=data_directory)
 
 
-def _turn(directions: CorpusDirections, pair: Pair) -> Iterator[Pair]:
-    """A pair in each of its directions that is trained."""
+def _turn(directions: CorpusDirections, pair: Pair, both: bool) -> Iterator[Pair]:
+    """A pair in each of its directions that is trained; only in its own, if not `both`."""
     languages, trained = directions
     pair = pair._replace(direction=languages)
     if languages in trained:
         yield pair
-    if languages[::-1] in trained and not pair.tagged:
+    if languages[::-1] in trained and both:
         yield pair.reversed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -84,8 +85,9 @@ class AnswerLog:
         self.usage = self.usage.plus(answer.usage)
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file. What a full disk has refused was reported before, by `append`."""
+        with suppress(OSError):
+            self._file.close()
 
 
 def _answer_of(stored: dict[str, Any]) -> Answer:

@@ -49,6 +49,7 @@ REASONS = {
     "notes": "comments in the translation",
     "several lines": "several lines, such as alternatives",
     "markup": "Markdown, tags or links that the source lacks",
+    "refused by the server": "the server answers with an error or a damaged reply",
 }
 """Why answers are rejected; the reasons of `PairChecks` follow."""
 
@@ -67,7 +68,7 @@ _THOUGHT_END = regex.compile(
 _SPECIAL = regex.compile(
     r"<\|[^|<>]{1,40}\|>(?:final<\|message\|>)?|</?s>|<(?:bos|eos|pad|unk|end_of_turn|start_of_turn)>|\[/?INST\]"
 )
-_FENCE = regex.compile(r"```[\w-]*[ \t]*\n?(.*?)(?:```|\Z)", regex.DOTALL)
+_FENCE = regex.compile(r"^[ \t]*```(?:[\w-]*[ \t]*\n|json\b)?(.*?)(?:```[ \t]*$|\Z)", regex.DOTALL | regex.MULTILINE)
 _ITEM = regex.compile(
     r'\{\s*"(?:number|id|n|index)"\s*:\s*"?(\d{1,6})"?\s*,\s*"\w+"\s*:\s*"((?:[^"\\]|\\.)*+)"\s*\}', regex.DOTALL
 )
@@ -90,10 +91,12 @@ def read_answer(text: str, sources: Sequence[str], *, cut: bool = False) -> list
     """
     count = len(sources)
     body = _remove_thoughts(text)
+    if body is not None and not any(map(_SPECIAL.search, sources)):
+        body = _SPECIAL.sub("", body)
     if body is None:
         return [Rejected("cut off" if cut else "thoughts", text)] * count
     items, in_lines = _find_items(body, count)
-    if not items:
+    if items is None:
         whole = _remove_fence(body).strip()
         if count == 1 and whole and not cut and not whole.startswith(("{", "[")):
             return [whole]
@@ -108,7 +111,7 @@ def _remove_thoughts(text: str) -> str | None:
     """The text without thoughts; None if they do not end."""
     text = _THOUGHT.sub("", text)
     text = _THOUGHT_END.sub("", text)  # some servers leave out the first tag
-    return None if _THOUGHT_START.search(text) else _SPECIAL.sub("", text)
+    return None if _THOUGHT_START.search(text) else text
 
 
 def _remove_fence(text: str) -> str:
@@ -116,48 +119,55 @@ def _remove_fence(text: str) -> str:
     return fenced[1] if fenced and fenced[1].strip() else text
 
 
-def _find_items(text: str, count: int) -> tuple[list[tuple[int, str]], bool]:
-    """The numbers with their complete texts in an answer, and whether they are in lines instead of JSON.
-
-    A list without numbers counts as numbered if it has the right length.
-    """
+def _find_items(text: str, count: int) -> tuple[list[tuple[int, str]] | None, bool]:
+    """The numbers with their complete texts in an answer, or None, and whether they are in lines instead of JSON."""
     fenced = _remove_fence(text)
-    found = _items_of_json(fenced)
-    if found is None:
-        found = [(int(number), _unescape(string)) for number, string in _ITEM.findall(fenced)]
-    if found:
+    is_json = text.lstrip().startswith(("{", "["))
+    for part in (text, fenced) if is_json else (fenced, text):
+        if (found := _items_of_json(part, count)) is not None:
+            return found, False
+    if found := [(int(number), _unescape(string)) for number, string in _ITEM.findall(text)]:
         return found, False
-    return list(_numbered_lines(fenced, count)), True
+    return list(_numbered_lines(fenced, count)) or None, True
 
 
-def _items_of_json(text: str) -> list[tuple[int, str]] | None:
+def _items_of_json(text: str, count: int) -> list[tuple[int, str]] | None:
     starts = [place for place in (text.find("{"), text.find("[")) if place >= 0]
     if not starts:
         return None
     try:
         value, _ = json.JSONDecoder(strict=False).raw_decode(text, min(starts))
+        return _items_of(value, count)
     except (ValueError, RecursionError):
         return None
-    return _items_of(value)
 
 
-def _items_of(value: Any) -> list[tuple[int, str]] | None:
+def _items_of(value: Any, count: int) -> list[tuple[int, str]] | None:
+    """The texts with their numbers. A list without numbers that is too short has none that is certain."""
     if isinstance(value, dict):
         lists = [each for each in value.values() if isinstance(each, list | dict)]
         if len(lists) == 1 and len(value) <= 3:
-            return _items_of(lists[0])
+            return _items_of(lists[0], count)
         texts = [(key, each) for key, each in value.items() if isinstance(each, str)]
         if texts and all(key.strip(" .").isdecimal() for key, _ in texts):
             return [(int(key.strip(" .")), each) for key, each in texts]
-        single = _item_of(value)
-        return [single] if single else None
+        value = [value]
     if not isinstance(value, list) or not value:
         return None
-    if all(isinstance(each, str) for each in value):
-        return list(enumerate(value, start=1))
+    plain = [_text_of(each) for each in value]
+    texts_only = [each for each in plain if each is not None]
+    if len(texts_only) == len(value):
+        return list(enumerate(texts_only, start=1)) if len(value) >= count else []
     items = [_item_of(each) for each in value if isinstance(each, dict)]
     found = [each for each in items if each is not None]
     return found if len(found) == len(value) else None
+
+
+def _text_of(value: Any) -> str | None:
+    """A text without a number."""
+    if isinstance(value, dict) and not any(key in value for key in _NUMBER_KEYS):
+        value = next((value[key] for key in _TEXT_KEYS if key in value), None)
+    return value if isinstance(value, str) else None
 
 
 def _item_of(value: dict[str, Any]) -> tuple[int, str] | None:
@@ -165,7 +175,7 @@ def _item_of(value: dict[str, Any]) -> tuple[int, str] | None:
     text = next((value[key] for key in _TEXT_KEYS if isinstance(value.get(key), str)), None)
     try:
         return None if number is None or text is None else (int(number), text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -233,15 +243,15 @@ def _reject_merged(read: Sequence[Read], sources: Sequence[str]) -> list[Read]:
 
 _REFUSAL = regex.compile(
     r"""
-    \b(?:as|i(?:['’]m|\ am)|als)\ (?:an?\ |eine?\ )?(?:(?:ai|artificial\ intelligence|large\ language|language|ki)
-        [-\ ]?(?:model|assistant|sprachmodell|assistent)?|sprachmodell)\b
-    | \bi\ ?(?:can(?:['’]t|not|\ not)|['’]?\ ?a?m\ (?:not\ able|unable)\ to|won['’]t|will\ not|could\ not|couldn['’]t)\b
-        .{0,60}\b(?:translat\w+|assist|comply|fulfil+|provide|process|generate|create
-            |help\ (?:you\ )?with\ (?:that|this))
-    | \bi\ (?:do\ not|don['’]t)\ (?:know|speak|have\ enough)\b.{0,60}\b(?:language|translat\w+|sorbian|context)
-    | \b(?:content|policy|policies|guidelines)\b.{0,60}\b(?:not\ allow|violat\w+|prohibit\w+|against)
-    | \bviolat\w+\b.{0,60}\b(?:policy|policies|guidelines|terms)
-    | \b(?:please\ provide|could\ you\ (?:please\ )?provide|need\ more)\b.{0,60}\b(?:text|sentence|context|source)
+    \b(?:as|i(?:['’]m|\ am)|als)\ (?:an?\ |eine?\ )?(?:(?:ai|artificial\ intelligence|ki)
+        (?:[-\ ]?(?:model|assistant|sprachmodell|assistent))?|(?:large\ )?language\ model|sprachmodell)\b
+    | \bi\ ?(?:can(?:['’]t|not|\ not)|['’]?\ ?a?m\ (?:not\ able|unable)\ to|won['’]t|will\ not|could\ not|couldn['’]t
+        |do\ not\ know|don['’]t\ know)\b.{0,60}\b(?:translat\w+|assist)\b
+    | \b(?:sorry|apologi[sz]e)\b.{0,20}\bi\ ?(?:can(?:['’]t|not)|['’]?\ ?a?m\ unable\ to)
+        \ help\b.{0,10}\bwith\ (?:that|this)
+    | \bi\ (?:do\ not|don['’]t)\ have\ enough\b.{0,60}\bcontext
+    | \b(?:content|request|text|sentence)\b.{0,40}\bviolat\w+\b.{0,40}\b(?:policy|policies|guidelines|terms)
+    | \b(?:please|could\ you)\ (?:please\ )?provide\b.{0,60}\btranslat\w+
     | \bkann\b.{0,60}\bnicht\b.{0,60}\bübersetz\w+ | \bne\ (?:peux|puis)\ pas\b.{0,60}\btradui\w+
     | \bno\ puedo\b.{0,60}\btraduc\w+ | \bnão\ posso\b.{0,60}\btraduz\w+ | \bnie\ mogę\b.{0,60}\b(?:prze)?tłumacz\w+
     """,
@@ -259,12 +269,12 @@ _TRANSLATION_WORDS = (
     r"|перевод\w*|переклад\w*|翻译|翻訳|번역|ترجمة|अनुवाद"
 )
 _PREAMBLE = regex.compile(
-    rf"^(?:[^\n:：]{{0,60}}[!.,—–-]\s+)?[^\n:：]{{0,60}}(?<!\p{{L}})(?:{_TRANSLATION_WORDS})[^\n:：]{{0,60}}[:：]\**\s*"
-    r"|^(?:(?:sure|certainly|of course|okay|ok|absolutely|gladly|gerne|natürlich|klar|bien sûr|claro)\b[^\n:：]{0,60}"
-    r"|here (?:is|are|you go|it is)\b[^\n:：]{0,60}|here['’]s\b[^\n:：]{0,60}|hier ist\b[^\n:：]{0,40}"
-    r"|(?:target|output|answer|result|response)(?: (?:text|sentence))?)[:：]\**\s*",
+    rf"^(?:[^\n:：]{{0,60}}[!.,—–-]\s+)?[^\n:：]{{0,60}}(?<!\p{{L}})(?:{_TRANSLATION_WORDS})[^\n:：]{{0,60}}[:：]\**\s*",
     regex.IGNORECASE,
 )
+_TRANSLATION_WORD = regex.compile(rf"(?<!\p{{L}})(?:{_TRANSLATION_WORDS})", regex.IGNORECASE)
+_LEAST_REST = 0.4
+"""What follows an introduction has at least this share of the bytes of the source; else it is the end of a sentence."""
 _CHATTER = regex.compile(
     r"^\W*(?:note|notes|n\.b\.|nb|hinweis|anmerkung|explanation|comment|literally|alternatively|let me know|please let"
     r"|i hope|feel free|if you|this translation|the translation|in this|here,? i|hope this|would you like)\b",
@@ -287,7 +297,7 @@ _QUOTES = (
 )
 _OPENING_QUOTES = "".join(dict.fromkeys(opening for opening, _ in _QUOTES))
 _EMPHASIS = regex.compile(r"(\*\*\*|\*\*|\*|__|~~|`)(?=\S)(.+?)(?<=\S)\1")
-_LINE_MARK = regex.compile(r"^(?:#{1,6}|[-*•–—>]|>>)\s+")
+_LINE_MARK = regex.compile(r"^(?:#{1,6}|[-*•>]|>>)\s+")  # an en dash or em dash may start a dialogue
 _LINK = regex.compile(
     r"\[[^\[\]\n]+\]\([^()\s]+\)|!\[|^\|.*\|$|<(?:b|i|u|p|br|em|strong|span|div|translation)\b[^<>]*>"
 )
@@ -334,7 +344,7 @@ def _problem(source: str, text: str) -> str | None:
         return "markup"
     if _ALTERNATIVES.search(text) and "/" not in source:
         return "several lines"
-    if _PREAMBLE.search(text) and not _has_any(source, ":："):
+    if _find_preamble(source, text):
         return "notes"
     if (bracket := _IN_BRACKETS.search(text)) and not _has_any(source, "()[]（）") and " " in bracket[1].strip():
         return "notes"
@@ -357,8 +367,9 @@ def _remove_wrappers(source: str, text: str, number: int, languages: tuple[str, 
         text = _SPECIAL.sub("", text)
     if not _ENTITY.search(source):
         text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
-    if not _LINE_MARK.search(source):
-        text = _LINE_MARK.sub("", text)
+    mark = _LINE_MARK.match(text)
+    if mark and mark[0] not in source and source[:1] not in _OPENING_QUOTES:
+        text = text[mark.end() :]
     if not _has_any(source, "*_`~"):
         for _ in range(2):
             text = _EMPHASIS.sub(r"\2", text)
@@ -395,9 +406,18 @@ def _remove_label(source: str, text: str, number: int, languages: tuple[str, str
     name, colon, rest = text.partition(":")
     if colon and rest.strip() and ":" not in source and name.strip("*[]() ").casefold() in _names_of(languages):
         text = rest.lstrip("* ")
-    if not _has_any(source, ":：") and (preamble := _PREAMBLE.match(text)) and text[preamble.end() :].strip():
-        text = text[preamble.end() :]
+    if preamble := _find_preamble(source, text):
+        rest = text[preamble.end() :].strip()
+        if len(rest.encode()) >= _LEAST_REST * len(source.encode()):
+            text = rest
     return text
+
+
+def _find_preamble(source: str, text: str) -> regex.Match[str] | None:
+    """The introduction of a translation, if the source does not speak of translations, too."""
+    if _has_any(source, ":：") or _TRANSLATION_WORD.search(source):
+        return None
+    return _PREAMBLE.match(text)
 
 
 @cache

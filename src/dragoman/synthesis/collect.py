@@ -13,7 +13,7 @@ from itertools import islice
 
 from dragoman.errors import UserError
 from dragoman.synthesis.answer_log import AnswerLog
-from dragoman.synthesis.http_client import BusyServerError
+from dragoman.synthesis.http_client import BusyServerError, RefusedRequestError
 from dragoman.synthesis.sentence_groups import SentenceGroup
 from dragoman.synthesis.teachers import Answer, Teacher, TokenUsage
 from dragoman.system.progress import Log
@@ -26,7 +26,12 @@ PATIENCE = 600.0
 """Seconds without any answer after which the server counts as gone."""
 
 MOST_FAILURES = 5
-"""A request to which a server answers so often that it fails (500) is not sent again: it knows no such model."""
+"""A request that fails so often by itself (500, a damaged reply) is not sent again."""
+
+MOST_IN_A_ROW = 20
+"""After so many failures without an answer in between, the server counts as broken, although it has answered."""
+
+_REFUSED = (400, 413, 422)  # one request, such as a long one; other statuses concern all of them, such as a wrong key
 
 MIN_GAIN = 1.05
 """One more request at once must make the server so many times as fast; otherwise, it only waits in its queue."""
@@ -138,28 +143,36 @@ class Collector:
     def collect(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Answer]]:
         """Send the requests that have no stored answer, and yield each as soon as its answer is stored.
 
-        If the iteration is closed or `stop` is true, the answers to what was sent are stored, too.
+        If the iteration is closed or `stop` is true, the answers to what was sent are stored, too. If a server that
+        answers others refuses a request, this failure is stored as its answer, so that it is not sent again.
 
         Raises:
-            UserError: The server refuses a request, or does not answer any for `PATIENCE` seconds.
+            UserError: The server refuses everything, or does not answer any request for `PATIENCE` seconds.
         """
         workers = _Workers(self.teacher, self.parallelism.most)
         remaining = (each for each in requests if each.name not in self.answers)
         again: deque[Request] = deque()
+        upcoming: Request | None = None
+        is_last = False
         sent: set[str] = set()
         problem: Exception | None = None
-        failures: Counter[str] = Counter()
+        failures = _Failures(self.answers)
         last_answer, pause_until, losses = time.monotonic(), 0.0, 0
         try:
             while True:
-                self.limit_reached = self._reaches_limit(len(sent))
+                if upcoming is None or upcoming.name in self.answers:  # the same sentences may occur twice
+                    upcoming = next(remaining, None)
+                    is_last = upcoming is None
+                    if upcoming is None and again:
+                        upcoming = again.popleft()
+                self.limit_reached = upcoming is not None and self._reaches_limit(len(sent))
                 may_send = problem is None and not self.stop() and not self.limit_reached
                 if may_send and len(sent) < self.parallelism.now and time.monotonic() >= pause_until:
-                    request = again.popleft() if again else next(remaining, None)
-                    if request is not None:
-                        if request.name not in sent:  # the same sentences may occur twice
-                            workers.send(request)
-                            sent.add(request.name)
+                    if upcoming is not None:
+                        if upcoming.name not in sent:
+                            workers.send(upcoming)
+                            sent.add(upcoming.name)
+                        upcoming = None
                         continue
                     if not sent:
                         break
@@ -170,39 +183,42 @@ class Collector:
                 except queue.Empty:
                     continue
                 sent.remove(request.name)
-                if isinstance(result, Answer):
+                if isinstance(result, Answer) and not result.failure:
                     self.answers.append(request.name, result)
                     last_answer, losses = time.monotonic(), 0
                     self.parallelism.answered(result.usage.characters)
                     yield request, result
-                elif isinstance(result, BusyServerError):
-                    again.append(request)
-                    losses += 1
-                    if result.status:
+                    yield from failures.store()
+                    continue
+                try:
+                    is_sent_again = failures.add(request, result, is_last)
+                except Exception as error:
+                    problem = problem or error
+                    continue
+                losses += 1
+                wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(losses - 1, 10))
+                if isinstance(result, BusyServerError):
+                    if result.status not in (None, 200):
                         self.parallelism.refused()
-                    failures[request.name] += result.status == 500
-                    if failures[request.name] == MOST_FAILURES:
-                        problem = UserError(f"{result}; it has answered so {MOST_FAILURES} times to the same request")
                     waited = time.monotonic() - last_answer
-                    if waited > PATIENCE:
+                    if waited > PATIENCE and not result.concerns_request:
                         problem = UserError(f"{result}; it has not answered for {waited / 60:.0f} minutes")
-                    wait = result.seconds
-                    if wait is None:
-                        wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(losses - 1, 10))
+                    wait = wait if result.seconds is None else result.seconds
+                if is_sent_again:
+                    again.append(request)  # behind the others, which it must not hold up
                     pause_until = time.monotonic() + wait
                     if losses in (1, 5) or wait > 5:
-                        self.log(f"{result}; waiting {wait:.3g} seconds")
-                else:
-                    problem = problem or result
+                        self.log(f"{describe_failure(result)}; waiting {wait:.3g} seconds")
         except KeyboardInterrupt:  # a second Ctrl-C does not wait
             sent.clear()
             raise
         finally:
             for request, result in workers.finish(len(sent)):
-                if isinstance(result, Answer):
+                if isinstance(result, Answer) and not result.failure:
                     self.answers.append(request.name, result)
         if problem:
             raise problem
+        yield from failures.store()
 
     def describe_usage(self) -> str:
         """Tokens or characters so far, and what they cost."""
@@ -215,6 +231,63 @@ class Collector:
         usage = self.answers.usage
         cost = self.price.cost(usage, self.teacher.counts_tokens)
         return cost + (sent + 1) * cost / max(1, usage.requests) > self.most_cost
+
+
+class _Failures:
+    """Requests that have failed, and those that are not sent again.
+
+    Args:
+        answers: Stores what was paid for, and the failures of a server that answers other requests.
+    """
+
+    def __init__(self, answers: AnswerLog) -> None:
+        self._answers, self._works = answers, len(answers) > 0
+        self._counts: Counter[str] = Counter()
+        self._in_a_row = 0
+        self._refused: dict[str, tuple[Request, Answer]] = {}
+
+    def add(self, request: Request, result: Answer | Exception, is_last: bool) -> bool:
+        """Count a failure; returns whether the request is sent again.
+
+        Args:
+            request: What was sent.
+            result: An answer with a failure, or what was raised.
+            is_last: Whether there is nothing else to send.
+
+        Raises:
+            Exception: The failure, if the others would fail, too.
+        """
+        if isinstance(result, Answer):
+            self._answers.append(f"{request.name} failed", result)  # it may have been paid for
+        elif isinstance(result, RefusedRequestError):
+            if result.status not in _REFUSED or not self._works:
+                raise result
+        elif not isinstance(result, BusyServerError):
+            raise result
+        elif not result.concerns_request:
+            return True
+        failure = describe_failure(result)
+        self._in_a_row += 1
+        self._counts[request.name] += 1
+        if self._in_a_row >= (MOST_IN_A_ROW if self._works else MOST_FAILURES) and not (self._works and is_last):
+            raise UserError(f"{failure}; {self._in_a_row} requests in a row have failed")
+        if isinstance(result, RefusedRequestError) or self._counts[request.name] >= MOST_FAILURES:
+            self._refused[request.name] = request, Answer("", failure=failure)
+            return False
+        return True
+
+    def store(self) -> Iterator[tuple[Request, Answer]]:
+        """Store the failures of requests that are not sent again, as the server has answered others."""
+        self._works, self._in_a_row = True, 0
+        while self._refused:
+            name, (request, answer) = self._refused.popitem()
+            self._answers.append(name, answer)
+            yield request, answer
+
+
+def describe_failure(result: Answer | Exception) -> str:
+    """Why a request has failed."""
+    return result.failure if isinstance(result, Answer) else str(result)
 
 
 class _Workers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import ipaddress
+import json
 import os
 import re
 import time
@@ -14,12 +15,20 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import requests
+import urllib3
 
 from dragoman.errors import UserError, shortened
 from dragoman.system.files import read_bytes
 
-CONNECT_SECONDS, READ_SECONDS = 10.0, 600.0
-"""How long a server may take to accept a connection, and to send the next bytes; a large model thinks for minutes."""
+CONNECT_SECONDS, READ_SECONDS, REPLY_SECONDS = 10.0, 600.0, 1200.0
+"""How long a server may take to accept a connection, to send the next bytes, and to send all of a reply.
+
+A large model thinks for minutes.
+"""
+
+MOST_BYTES = 16_000_000
+"""A longer reply is damaged."""
+_CHUNK = 65_536  # bytes
 
 MAX_WAIT = 300.0
 """The longest time in seconds that is waited because a server asks for it; then the request is sent again anyway."""
@@ -32,12 +41,17 @@ class BusyServerError(Exception):
 
     Attributes:
         seconds: How long the server asks to wait; None if it does not say so.
-        status: The status of the reply, after which the server should get fewer requests; None without a reply.
+        status: The status of the reply; None without a reply.
     """
 
     def __init__(self, problem: str, seconds: float | None = None, status: int | None = None) -> None:
         super().__init__(problem)
         self.seconds, self.status = seconds, status
+
+    @property
+    def concerns_request(self) -> bool:
+        """Whether this request may be the cause, rather than the state of the server."""
+        return self.status in (200, 408, 500)
 
 
 class RefusedRequestError(UserError):
@@ -55,7 +69,7 @@ class RefusedRequestError(UserError):
 def is_on_this_machine(address: str) -> bool:
     """Whether the host of a URL is this machine."""
     host = (urlsplit(address).hostname or "").rstrip(".")
-    if host == "localhost" or host.endswith(".localhost"):
+    if host == "localhost":  # resolvers may send its subdomains to any machine
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -81,7 +95,7 @@ def check_address(address: str) -> str:
             f"{parts.scheme}://{parts.hostname}: an address must not contain a user, a password or a query; give a key "
             "with --key-file or --key-variable"
         )
-    return address.rstrip("/")
+    return f"{parts.scheme}{address[len(parts.scheme) :]}".rstrip("/")  # the scheme in lower case
 
 
 def read_key(file: Path | None, variable: str | None) -> str | None:
@@ -120,6 +134,7 @@ class HttpClient:
         key_type: What precedes the key in this header.
         key_field: The field of each request that contains the key, instead of the header.
         timeouts: Seconds to connect, and to wait for the next bytes of a reply.
+        reply_seconds: Seconds for a whole reply.
     """
 
     address: str
@@ -127,6 +142,7 @@ class HttpClient:
     key_type: str = "Bearer"
     key_field: str | None = None
     timeouts: tuple[float, float] = (CONNECT_SECONDS, READ_SECONDS)
+    reply_seconds: float = REPLY_SECONDS
 
     def __post_init__(self) -> None:
         self._session = requests.Session()
@@ -146,38 +162,59 @@ class HttpClient:
         if self.key and self.key_field:
             data = {**data, self.key_field: self.key}
         try:
-            reply = self._session.post(url, json=data, timeout=self.timeouts, allow_redirects=False)
-        except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
-            raise BusyServerError(f"{url}: {self._describe(error)}") from None
+            with self._session.post(url, json=data, timeout=self.timeouts, allow_redirects=False, stream=True) as reply:
+                text = self._read_text(reply, url)
+        except (requests.ConnectionError, requests.Timeout) as error:
+            status = 408 if isinstance(error, requests.ReadTimeout) else None
+            raise BusyServerError(f"{url}: {self._describe(error)}", status=status) from None
         except requests.RequestException as error:
-            raise UserError(f"{url}: {self._hide_key(str(error))}") from None
+            raise UserError(f"{url}: {self.hide_key(str(error))}") from None
         if reply.status_code == 429 or reply.status_code >= 500 or reply.status_code == 408:
-            problem = f"{url}: answers {reply.status_code} {reply.reason}{self._explanation(reply)}"
+            problem = f"{url}: answers {reply.status_code} {reply.reason}{self._explanation(text)}"
             raise BusyServerError(problem, _retry_after(reply.headers.get("Retry-After")), reply.status_code)
         if reply.status_code != 200:
             location = reply.headers.get("Location", "")
-            moved = f" to {self._hide_key(location)}; name that address" if location else ""
-            problem = f"{url}: answers {reply.status_code} {reply.reason}{moved}{self._explanation(reply)}"
+            moved = f" to {self.hide_key(location)}; name that address" if location else ""
+            problem = f"{url}: answers {reply.status_code} {reply.reason}{moved}{self._explanation(text)}"
             raise RefusedRequestError(problem, reply.status_code)
         try:
-            return reply.json()
-        except ValueError:
-            raise BusyServerError(f"{url}: the reply is not JSON: {self._hide_key(shortened(reply.text))!r}") from None
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            shown = shortened(self.hide_key(text))
+            raise BusyServerError(f"{url}: the reply is not JSON: {shown!r}", status=200) from None
 
-    def _explanation(self, reply: requests.Response) -> str:
-        text = " ".join(self._hide_key(reply.text[:2000]).split())
+    def hide_key(self, text: str) -> str:
+        """A text for a message, without the key."""
+        return text.replace(self.key, "…") if self.key else text
+
+    def _read_text(self, reply: requests.Response, url: str) -> str:
+        """The text of a reply; raises BusyServerError if it is too long or takes too long."""
+        content, end = bytearray(), time.monotonic() + self.reply_seconds
+        problem = None
+        try:
+            while problem is None and (chunk := reply.raw.read1(_CHUNK, decode_content=True)):
+                content += chunk
+                if len(content) > MOST_BYTES:
+                    problem = f"the reply has more than {MOST_BYTES:,} bytes"
+                elif time.monotonic() > end:
+                    problem = f"the reply is not complete after {self.reply_seconds:g} seconds"
+        except urllib3.exceptions.HTTPError as error:
+            problem = self._describe(error)
+        if problem:
+            raise BusyServerError(f"{url}: {problem}", status=reply.status_code)
+        return content.decode("utf-8", "replace")
+
+    def _explanation(self, text: str) -> str:
+        text = " ".join(self.hide_key(text).split())
         return f": {text[:300]}" if text else ""
 
     def _describe(self, error: Exception) -> str:
         if isinstance(error, requests.ConnectTimeout):
             return f"does not accept a connection within {self.timeouts[0]:g} seconds"
-        if isinstance(error, requests.Timeout):
+        if isinstance(error, requests.Timeout | urllib3.exceptions.ReadTimeoutError):
             return f"sends nothing for {self.timeouts[1]:g} seconds"
         cause = re.search(r"Connection refused|Name or service not known|Connection reset|Broken pipe", str(error))
-        return cause[0].lower() if cause else f"the connection was lost ({self._hide_key(shortened(str(error)))})"
-
-    def _hide_key(self, text: str) -> str:
-        return text.replace(self.key, "…") if self.key else text
+        return cause[0].lower() if cause else f"the connection was lost ({shortened(self.hide_key(str(error)))})"
 
 
 def _leave_headers(request: requests.PreparedRequest) -> requests.PreparedRequest:

@@ -114,9 +114,11 @@ class AnsweredPairs:
 
     def read_group(self, group: SentenceGroup, checks: AnswerChecks) -> list[Read] | None:
         """The best checked translation of each sentence; None without an answer."""
-        columns = []
+        columns: list[list[Read]] = []
         for request in self.requests([group]):
-            if answer := self.answers.get(request.name):
+            if (answer := self.answers.get(request.name)) and answer.failure:
+                columns.append([Rejected("refused by the server", answer.failure)] * len(group.sentences))
+            elif answer:
                 columns.append(checks.check(group.sentences, self.teacher.read(answer, group)))
         return [choose_candidate(each) for each in zip(*columns, strict=True)] if columns else None
 

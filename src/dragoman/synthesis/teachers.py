@@ -7,6 +7,7 @@ such an answer, so that stored answers can be read again.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ from dragoman.synthesis.answers import Read, Rejected, read_answer
 from dragoman.synthesis.http_client import BusyServerError, HttpClient, RefusedRequestError, check_address
 from dragoman.synthesis.prompt import ANSWER_SCHEMA, PromptWriter
 from dragoman.synthesis.sentence_groups import SentenceGroup
+from dragoman.system.progress import Log, no_log
 
 CHAT_SENTENCES, SERVICE_SENTENCES = 10, 50
 """Sentences in a request to a language model, and to a translation service."""
@@ -65,12 +67,14 @@ class Answer:
         cut: Whether the text ends at a limit of tokens.
         usage: What the request has used.
         seconds: How long it took.
+        failure: What was wrong, if the server refused the request or its reply is damaged. There is no content then.
     """
 
     content: str | list[str]
     cut: bool = False
     usage: TokenUsage = TokenUsage()
     seconds: float = 0.0
+    failure: str = ""
 
 
 class Teacher(Protocol):
@@ -92,7 +96,7 @@ class Teacher(Protocol):
         ...
 
     def ask(self, group: SentenceGroup, candidate: int) -> Answer:
-        """Send a group; candidates with different numbers may differ.
+        """Send a group; candidates with different numbers may differ. A damaged reply is an answer with its failure.
 
         Raises:
             BusyServerError: The same request may succeed later.
@@ -119,6 +123,7 @@ class ChatTeacher:
         writer: Writes the prompts.
         candidates: How many answers are wanted; of several, the model samples.
         size: The most sentences of a group.
+        log: Receives a message if the server does not accept a part of the requests.
     """
 
     client: Callable[[], HttpClient]
@@ -127,7 +132,9 @@ class ChatTeacher:
     candidates: int = 1
     size: int = CHAT_SENTENCES
     counts_tokens: bool = True
+    log: Log = no_log
     _refused: int = 0  # how many of `_OPTIONAL` the server does not accept
+    _accepted: Counter[int] = field(default_factory=Counter)  # how many requests with each of `_OPTIONAL`
 
     @property
     def name(self) -> str:
@@ -146,17 +153,30 @@ class ChatTeacher:
         limit = max(LEAST_ANSWER_TOKENS, ANSWER_TOKENS * group.characters)
         first_problem: RefusedRequestError | None = None
         for refused in range(self._refused, len(_OPTIONAL)):
+            client = self.client()
             try:
-                reply = self.client().post("/chat/completions", request | self._options(refused, limit, candidate))
+                reply = client.post("/chat/completions", request | self._options(refused, limit, candidate))
             except RefusedRequestError as error:
                 if error.status not in (400, 422):
                     raise
                 first_problem = first_problem or error
                 continue
-            self._refused = max(self._refused, refused)
-            return _read_completion(reply, prompt, group)
+            except BusyServerError as error:
+                if error.status != 200:
+                    raise
+                return Answer("", usage=_estimate_usage(prompt, "", group), failure=str(error))
+            self._count_accepted(refused)
+            return _read_completion(reply, prompt, group, client.hide_key)
         assert first_problem is not None
         raise first_problem
+
+    def _count_accepted(self, refused: int) -> None:
+        """Leave out what the server refuses, unless it only refuses it for a few groups, such as long ones."""
+        self._accepted[refused] += 1
+        if refused > self._refused and self._accepted[refused] > min(_FEW, self._accepted[self._refused]):
+            left_out = [name for name in _OPTIONAL[self._refused] if name not in _OPTIONAL[refused]]
+            self.log(f"{self.model}: the server refuses requests with {' or '.join(left_out)}; they are sent without")
+            self._refused = refused
 
     def _options(self, refused: int, limit: int, candidate: int) -> dict[str, Any]:
         sampling = {"temperature": 0.7, "seed": candidate} if self.candidates > 1 else {"temperature": 0.0}
@@ -184,6 +204,7 @@ class ChatTeacher:
 _SAMPLING = ("temperature", "seed")
 _OPTIONAL: Sequence[Sequence[str]] = (
     ("response_format", "max_tokens", *_SAMPLING),
+    ("response_format", *_SAMPLING),  # where prompt and limit together are too long for the model
     ("max_tokens", *_SAMPLING),
     ("response_format", "max_completion_tokens"),  # models that think refuse the others
     ("max_completion_tokens",),
@@ -192,8 +213,14 @@ _OPTIONAL: Sequence[Sequence[str]] = (
 """The optional parts of a request, in the order in which they are tried, as servers answer 400 to unknown ones."""
 
 
-def _read_completion(reply: Any, prompt: str, group: SentenceGroup) -> Answer:
-    """The answer in a reply; raises BusyServerError if it is damaged."""
+_FEW = 5
+"""After a refusal of so many groups, what was refused is not sent again."""
+
+
+def _read_completion(reply: Any, prompt: str, group: SentenceGroup, hide_key: Callable[[str], str]) -> Answer:
+    """The answer in a reply."""
+    counts = reply.get("usage") if isinstance(reply, dict) else None
+    counted = _read_usage(counts, group) if isinstance(counts, dict) else None
     try:
         choice = reply["choices"][0]
         text = choice["message"].get("content") or ""
@@ -201,15 +228,21 @@ def _read_completion(reply: Any, prompt: str, group: SentenceGroup) -> Answer:
             text = "".join(part.get("text", "") for part in text)
         finish = choice.get("finish_reason")
     except (KeyError, IndexError, TypeError, AttributeError):
-        raise BusyServerError(f"the reply is no chat completion: {shortened(repr(reply))}") from None
-    counts = reply.get("usage") or {}
+        problem = f"the reply is no chat completion: {shortened(hide_key(repr(reply)))}"
+        return Answer("", usage=counted or _estimate_usage(prompt, "", group), failure=problem)
+    return Answer(text, finish == "length", counted or _estimate_usage(prompt, text, group))
+
+
+def _read_usage(counts: dict[str, Any], group: SentenceGroup) -> TokenUsage | None:
     sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
-    if isinstance(sent, int) and isinstance(received, int):
-        usage = TokenUsage(1, sent, received, group.characters)
-    else:
-        sent, received = (round(len(each) / CHARACTERS_PER_TOKEN) for each in (prompt, text))
-        usage = TokenUsage(1, sent, received, group.characters, estimated=True)
-    return Answer(text, finish == "length", usage)
+    if not isinstance(sent, int) or not isinstance(received, int) or min(sent, received) < 0:
+        return None
+    return TokenUsage(1, sent, received, group.characters)
+
+
+def _estimate_usage(prompt: str, text: str, group: SentenceGroup) -> TokenUsage:
+    sent, received = (round(len(each) / CHARACTERS_PER_TOKEN) for each in (prompt, text))
+    return TokenUsage(1, sent, received, group.characters, estimated=True)
 
 
 @dataclass
@@ -238,13 +271,18 @@ class ServiceTeacher:
 
     def ask(self, group: SentenceGroup, candidate: int) -> Answer:
         """Send the sentences."""
+        usage, failure = TokenUsage(1, characters=group.characters), f"{self.name}: the reply has no translations"
         try:
             texts = self.send(self.client(), group.sentences, self.languages)
         except (KeyError, TypeError, IndexError):
-            raise BusyServerError(f"{self.name}: the reply has no translations") from None
+            texts = None
+        except BusyServerError as error:
+            if error.status != 200:
+                raise
+            texts, failure = None, str(error)
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise BusyServerError(f"{self.name}: the reply has no translations")
-        return Answer(texts, usage=TokenUsage(1, characters=group.characters))
+            return Answer("", usage=usage, failure=failure)
+        return Answer(texts, usage=usage)
 
     def read(self, answer: Answer, group: SentenceGroup) -> list[Read]:
         """The translations, if they are as many as the sentences."""
@@ -331,6 +369,7 @@ class TeacherOptions:
         writer: Writes prompts for a language model; the default without examples if None.
         candidates: How many answers are wanted.
         size: The most sentences of a group; None for the usual number.
+        log: Receives messages.
     """
 
     address: TeacherAddress
@@ -340,6 +379,7 @@ class TeacherOptions:
     writer: PromptWriter | None = None
     candidates: int = 1
     size: int | None = None
+    log: Log = no_log
 
     def open(self) -> Teacher:
         """The teacher; nothing is sent yet.
@@ -352,7 +392,8 @@ class TeacherOptions:
             if not self.model:
                 raise UserError(f"{self.address}: name the model, such as --model gemma3:27b")
             writer = self.writer or PromptWriter(self.languages)
-            return ChatTeacher(clients, self.model, writer, self.candidates, self.size or CHAT_SENTENCES)
+            size = self.size or CHAT_SENTENCES
+            return ChatTeacher(clients, self.model, writer, self.candidates, size, log=self.log)
         if self.model or self.writer:
             raise UserError(f"{self.address}: only language models have --model, --prompt, --examples and --glossary")
         if self.candidates > 1:
