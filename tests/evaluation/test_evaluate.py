@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,8 @@ def test_the_mean_of_directions_is_that_of_all_scores(
 ) -> None:
     report, _ = evaluate(translator, *sides)
     names = ("bleu", "chrf", "chrf_pp", "loss", "length_ratio", "exact", "token_accuracy", "wrong_language")
-    reports = [replace(report, **dict.fromkeys(names, value)) for value in (0.25, 0.75)]
+    changes: list[dict[str, Any]] = [dict.fromkeys(names, value) for value in (0.25, 0.75)]
+    reports = [replace(report, **each) for each in changes]
     assert all(getattr(mean_report(reports), name) == 0.5 for name in names)
     assert mean_report([report, report]).wrong_language is report.wrong_language is None
 
