@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dragoman.evaluation.evaluate import evaluate
+from dragoman.evaluation.evaluate import evaluate, mean_report
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
 from dragoman.settings import Decoding
@@ -44,6 +46,17 @@ def test_exact_is_the_fraction_of_translations_equal_to_the_reference(
     references = [*translations[:half], *(f"{text} no" for text in translations[half:])]
     report, _ = evaluate(translator, sides[0], references)
     assert report.exact == pytest.approx(half / len(translations), abs=1e-5)
+
+
+def test_the_mean_of_directions_is_that_of_all_scores(
+    translator: Translator, sides: tuple[list[str], list[str]]
+) -> None:
+    report, _ = evaluate(translator, *sides)
+    names = ("bleu", "chrf", "chrf_pp", "loss", "length_ratio", "exact", "token_accuracy", "wrong_language")
+    changes: list[dict[str, Any]] = [dict.fromkeys(names, value) for value in (0.25, 0.75)]
+    reports = [replace(report, **each) for each in changes]
+    assert all(getattr(mean_report(reports), name) == 0.5 for name in names)
+    assert mean_report([report, report]).wrong_language is report.wrong_language is None
 
 
 def test_translating_some_pairs_keeps_the_loss_of_all_pairs(

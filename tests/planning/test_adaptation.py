@@ -200,6 +200,10 @@ def test_old_text_is_left_out_where_it_is_new_or_missing(old_files: list[str], t
     assert [message.split(",")[0] for message in messages] == ["mixed in", "not mixed in"]
     assert str(tmp_path / "one.de") in messages[0], "another project may have files of the same name"
     assert choose(old_files, old_files) == []
+    (memory := tmp_path / "memory.tsv").write_text("Ein Hund.\tA dog.\n" * 9, "utf-8")
+    languages = (["de", "en"], ["en", "de"], ["de", "fr"])
+    texts = [{"file": str(memory), "languages": each} for each in languages]
+    assert len(choose(texts, [str(memory)], directions=["de-en", "de-fr", "fr-de"])) == 1, "text in other languages"
     messages.clear()
     assert choose([*old_files, str(tmp_path / "missing.{lang}")], []) == []
     assert choose(old_files, [], target_language="fr") == []

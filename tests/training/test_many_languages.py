@@ -22,14 +22,18 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.split import HeldOutText
 from dragoman.dataset.tokenizer_training import balance, copies_of
 from dragoman.errors import UserError
+from dragoman.planning.student import data_of_direction
 from dragoman.recipe import build_recipe, save_recipe
 from dragoman.settings import Recipe
 from dragoman.system.files import sha256
+from dragoman.system.progress import ProgressLine
 from dragoman.text.multilingual import in_direction, name_direction
 from dragoman.training.loop.batches import BatchStream
 from dragoman.training.loop.progress import Progress
 from dragoman.training.run.log import read_metrics
 from dragoman.training.run.run import train
+from dragoman.training.stages.recipes import check_stage_corpora
+from dragoman.training.stages.text import collect_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,6 +163,56 @@ def test_temperature_balances_pairs_of_languages(make: Callable[..., Recipe], te
     assert shares[1.0] < shares[2.0] < shares[100.0] == pytest.approx(1 / 6, rel=0.02)
 
 
+def test_text_with_a_low_weight_is_balanced_too(make: Callable[..., Recipe], texts: Path) -> None:
+    seen = {}
+    for weight in (1.0, 0.001):
+        train = [{**documents(texts)[0], "weight": weight}, *documents(texts)[1:]]
+        data = prepare.prepare(make("data.temperature=100", train=train), None, None, print)
+        assert data.train.directions is not None
+        of_direction = np.bincount(data.train.directions, data.train.weights)
+        seen[weight] = of_direction[0] / of_direction.sum()
+    assert seen[0.001] == pytest.approx(seen[1.0], rel=0.1)
+
+
+def test_tagged_text_counts_in_whichever_order_it_is_stated(
+    make: Callable[..., Recipe], texts: Path, tmp_path: Path
+) -> None:
+    found = []
+    for number, languages in enumerate((["de", "hsb"], ["hsb", "de"])):
+        tagged = {**documents(texts)[1], "languages": languages, "tagged": True}
+        recipe = make(train=[*documents(texts), tagged])
+        with ProgressLine("test", quiet=True) as line:
+            copied = collect_text(recipe, None, tmp_path / str(number), line)
+        marked = [kind for kind in copied.kinds if kind["tagged"]]
+        assert [list(kind["languages"]) for kind in marked] == [languages]
+        found.append(sum(copied.pairs))
+    assert found[0] == found[1]
+
+
+def test_directions_that_cannot_be_trained_are_refused(make: Callable[..., Recipe], texts: Path) -> None:
+    tagged = [documents(texts)[0], {**documents(texts)[1], "tagged": True}]
+    with pytest.raises(UserError, match=r"no pair to train on is in hsb-de; .* \['de-en', 'en-de', 'de-hsb'\]"):
+        prepare.prepare(make(train=tagged), None, None, print)
+    one_way = 'data.directions=["de-en", "de-hsb", "en-hsb"]'
+    for overrides, message in (
+        (["backtranslation.tagged=false"], r"backtranslation.tagged = false: is for models with one direction"),
+        ([one_way], r"mono.hsb: no direction from hsb and back is trained"),
+    ):
+        with pytest.raises(UserError, match=message):
+            check_stage_corpora(make("backtranslation.mono=['mono.hsb']", *overrides))
+    check_stage_corpora(make("backtranslation.mono=['mono.hsb']"))
+
+
+def test_students_hold_out_what_their_teacher_has_held_out(make: Callable[..., Recipe]) -> None:
+    recipe = make("data.validation_pairs=30", validation=[])
+    held_out = [(pair.source, pair.target) for pair in prepare.prepare(recipe, None, None, print).validation]
+    for direction in (("de", "hsb"), ("hsb", "en")):
+        document = recipe.to_dict() | {"data": data_of_direction(recipe.data, direction)}
+        student = prepare.prepare(build_recipe(document), None, None, print).validation
+        assert len(student) == 10
+        assert {(pair.source, pair.target) for pair in student} <= set(held_out)
+
+
 def test_samples_have_the_wanted_size() -> None:
     wanted = balance({"de": 900, "hsb": 100}, 2.0, 1000)
     assert wanted == {"de": pytest.approx(750), "hsb": pytest.approx(250)}
@@ -245,20 +299,30 @@ def test_a_resumed_run_is_the_same_and_its_bundle_knows_each_direction(
     validations = [line for line in read_metrics(tmp_path / "whole" / "metrics.jsonl") if line["kind"] == "validation"]
     for line in validations:
         assert line["directions"].keys() == names
-        for key in ("bleu", "chrf", "loss"):
+        for key in ("bleu", "chrf", "loss", "wrong_language"):
             assert line[key] == pytest.approx(np.mean([each[key] for each in line["directions"].values()]), abs=1e-3)
     report = (tmp_path / "whole" / "report.html").read_text("utf-8")
     assert all(f"<td>{name}</td>" in report for name in names)
     assert all(f"{name}: validation scores" in report for name in names)
 
 
-def test_another_language_is_added_to_a_model(make: Callable[..., Recipe], texts: Path, tmp_path: Path) -> None:
+def test_another_language_is_added_to_a_model(
+    make: Callable[..., Recipe], texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pair = documents(texts)[:1]
     both = make('data.directions=["de-en", "en-de"]', train=pair, validation=documents(texts, "validation")[:1])
     assert train(both, tmp_path / "two")
     old = Bundle.load(tmp_path / "two")
-    more = make(f"training.start_from={tmp_path / 'two'}", "training.steps=1", "training.learning_rate=1e-9")
+    old_text = {**documents(texts)[0], "weight": 0.9}  # mixed in, so nothing is held out of it
+    more = make(
+        f"training.start_from={tmp_path / 'two'}",
+        "training.steps=1",
+        "training.learning_rate=1e-9",
+        train=[old_text, *documents(texts)[1:]],
+        validation=[],
+    )
     assert train(more, tmp_path / "three")
+    assert "no validation text in de-en, en-de:" in capsys.readouterr().err
     new = Bundle.load(tmp_path / "three")
     size = len(old.source.vocabulary)
     assert new.source.vocabulary.tokens[:size] == old.source.vocabulary.tokens

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import shutil
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -382,6 +382,7 @@ def prepare(
         source, target = tokenizers or builder.tokenizers(split)
         log(describe_vocabularies(source, target, recipe.text.joint))
         train = builder.encode(split, (source, target))
+        require_all_directions(train, recipe.data)
         augmentation, directions = recipe.training.augmentation, recipe.data.directions or [None]
         words = [
             (
@@ -409,6 +410,12 @@ def prepare(
     if recipe.data.directions:
         train = balanced(train, recipe.data)
         log_shares(train, recipe.data, log)
+        validated = {pair.direction for pair in validation}
+        if lacking := [name_direction(each) for each in recipe.data.directions if each not in validated]:
+            log(
+                f"no validation text in {', '.join(lacking)}: there are no scores of these, and they do not count in "
+                "the choice of the best checkpoint; name such text with --validation or in data.validation"
+            )
         dataset = Dataset(
             source, target, train, validation, dropped, matches=matches, directions=recipe.data.directions, words=words
         )
@@ -419,16 +426,35 @@ def prepare(
     return Dataset(source, target, train, validation, dropped, dictionary, lexicon, matches)
 
 
+def require_all_directions(pairs: PairStore, data: Data) -> None:
+    """Check that there are pairs in each direction of a model with several.
+
+    Raises:
+        UserError: There is none in some.
+    """
+    if pairs.directions is None:
+        return
+    numbers = np.bincount(pairs.directions, minlength=len(data.directions)).tolist()
+    names = {name_direction(each): number for each, number in zip(data.directions, numbers, strict=True)}
+    if lacking := [name for name, number in names.items() if not number]:
+        others = [name for name in names if name not in lacking]
+        raise UserError(
+            f"data.directions: no pair to train on is in {', '.join(lacking)}; all text there is too long, has the "
+            "text of held-out pairs, or is tagged, and then only translated from; add text, or set data.directions = "
+            f"{others}"
+        )
+
+
 def balanced(pairs: PairStore, data: Data) -> PairStore:
     """The pairs with weights by which the pairs of languages have the shares of `data.temperature`; epochs as long."""
     assert pairs.directions is not None
     weights = np.ones(len(pairs), np.float32) if pairs.weights is None else pairs.weights
     text = np.bincount(pairs.directions, weights, len(data.directions))  # (directions,)
-    counts: Counter[frozenset[str]] = Counter()
-    for direction, count in zip(data.directions, text, strict=True):
-        counts[frozenset(direction)] += int(count)
-    wanted = balance(counts, data.temperature, counts.total())
-    factors = [wanted[key] / max(1, counts[key]) for key in map(frozenset, data.directions)]
+    counts: dict[frozenset[str], float] = defaultdict(float)
+    for direction, count in zip(data.directions, text.tolist(), strict=True):
+        counts[frozenset(direction)] += count
+    wanted = balance(counts, data.temperature, sum(counts.values()))
+    factors = [wanted[key] / max(1e-9, counts[key]) for key in map(frozenset, data.directions)]
     if all(abs(factor - 1) < 1e-6 for factor in factors):
         return pairs
     return replace(pairs, weights=weights * np.array(factors, np.float32)[pairs.directions])

@@ -158,6 +158,11 @@ def first_directions(data: Data) -> set[Languages | None]:
     return {each for number, each in enumerate(directions) if each[::-1] not in directions[:number]} or {None}
 
 
+def is_counted(pair: Pair, first: Container[Languages | None]) -> bool:
+    """Whether the pair is read in no other direction, or first in this one; `first` is that of `first_directions`."""
+    return pair.tagged or pair.direction in first
+
+
 def _is_candidate(pair: Pair, least_weight: float, directions: Container[Languages | None]) -> bool:
     """Whether the pair may be held out: validation is about text of people that is not only mixed in."""
     return not pair.tagged and pair.weight >= least_weight and pair.direction in directions

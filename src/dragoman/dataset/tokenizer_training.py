@@ -8,7 +8,7 @@ from random import Random
 from typing import TypeVar
 
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.dataset.split import Split, first_directions
+from dragoman.dataset.split import Split, first_directions, is_counted
 from dragoman.languages.scripts import has_dotted_capital
 from dragoman.settings import Augmentation, Recipe, Text
 from dragoman.system.progress import Meter, Update
@@ -122,14 +122,14 @@ def _read_directions(
     """A balanced sample of the text of each language, and counts of each direction."""
     data, text = recipe.data, recipe.text
     first = first_directions(data)
-    lines = Counter(code for pair in split.training if pair.direction in first for code in pair.direction or ())
+    lines = Counter(code for pair in split.training if is_counted(pair, first) for code in pair.direction or ())
     wanted = balance(lines, text.temperature, min(lines.total(), 2 * text.subword_pairs))
     counts = {direction: MaskingCounts() for direction in data.directions}
     texts: dict[str, list[str]] = {language: [] for language in data.all_languages}
     seen: Counter[str] = Counter()
     generator = Random(0)
     for pair in Meter(update, "reading text for the vocabulary", split.at_most).track(split.training):
-        if pair.direction is None or pair.direction not in first:
+        if pair.direction is None or not is_counted(pair, first):
             continue
         copies = [copies_of(seen[code], lines[code], wanted[code]) for code in pair.direction]
         seen.update(pair.direction)
@@ -164,7 +164,7 @@ def _with_maskings(
     return source.with_direction(languages, "source"), target.with_direction(languages, "target")
 
 
-def balance(counts: Mapping[Key, int], temperature: float, total: float) -> dict[Key, float]:
+def balance(counts: Mapping[Key, float], temperature: float, total: float) -> dict[Key, float]:
     """How much of each of several texts is seen, in total `total`: in proportion to n^(1/temperature).
 
     Args:

@@ -57,10 +57,11 @@ def evaluate(
 
     Args:
         translator: The translator to score.
-        sources: Texts to translate.
+        sources: Texts to translate, at least one.
         references: The reference translation of each.
         translate_at_most: Translate only this many of the first pairs. The loss is always that of all pairs.
     """
+    assert sources, "there must be texts to score"
     assert len(sources) == len(references), "one reference per source"
     translated = list(translator.stream(sources[:translate_at_most]))
     if truncated := sum(each.truncated for each in translated):
@@ -99,7 +100,8 @@ def mean_report(reports: Sequence[Report]) -> Report:
         return reports[0]
     scores: dict[str, Any] = {
         name: round(statistics.fmean(getattr(each, name) for each in reports), 5)
-        for name in ("bleu", "chrf", "length_ratio", "loss", "exact", "token_accuracy")
+        for name in ("bleu", "chrf", "length_ratio", "loss", "exact", "token_accuracy", "chrf_pp", "wrong_language")
+        if getattr(reports[0], name) is not None
     }
     return replace(
         reports[0],

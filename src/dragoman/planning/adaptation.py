@@ -11,6 +11,7 @@ from pathlib import Path
 from dragoman.bundle import Bundle, describe_direction, translates
 from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.doctor.data.corpora import stated_languages
 from dragoman.errors import UserError, counted
 from dragoman.model.transformer import parameter_counts
 from dragoman.planning.budget import PlannedBudget
@@ -220,7 +221,9 @@ def choose_old_text(
     Returns:
         The corpora, and how many of their pairs an epoch has for each new one.
     """
-    data, known = start.recipe.data, {_identify(each) for each in _find(new, languages, data_directory)}
+    data, known = start.recipe.data, set[object]()
+    for reference, corpus in zip(new, _find(new, languages, data_directory), strict=True):
+        known.add(_identify(corpus, stated_languages(reference) or languages))
     found: list[tuple[WeightedCorpus, int]] = []
     messages: list[str] = []
     try:
@@ -231,7 +234,7 @@ def choose_old_text(
         for old in data.weighted:
             (corpus,) = _find([old.corpus], data.languages, data_directory)
             place = ", ".join(str(file.resolve()) for file in corpus.files) or corpus.name
-            if _identify(corpus) in known:
+            if _identify(corpus, data.languages_of(old.corpus)) in known:
                 messages.append(f"not mixed in, because it is also new text: {place}")
             else:
                 found.append((old, count := sum(pair.complete for pair in corpus.read())))
@@ -271,9 +274,12 @@ def _find(references: Sequence[CorpusReference], languages: Languages, data_dire
     return find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
 
 
-def _identify(corpus: Corpus) -> object:
-    """A key that is equal for corpora of the same text: the files, or the name if there are none."""
-    return tuple(file.resolve() for file in corpus.files) or corpus.name
+def _identify(corpus: Corpus, languages: Languages) -> object:
+    """A key that is equal for corpora of the same text: the files, or the name if there are none, and two languages.
+
+    A memory may have text in many.
+    """
+    return tuple(file.resolve() for file in corpus.files) or corpus.name, frozenset(languages)
 
 
 def text_in_common(new: Sequence[Pair], old: Sequence[Pair]) -> float:

@@ -225,6 +225,10 @@ def plan_recipe(
     texts = replace(texts, train=train)
     data, cleaned = clean_data(texts.data(), data_directory, log)
     facts, sample = collect_facts(data.weighted, texts.languages, data_directory, texts.directions)
+    if untrained := [each for each in texts.directions if each not in facts.by_direction]:
+        log(f"not trained, because no text by people is in that direction: {', '.join(map(name_direction, untrained))}")
+        trained = tuple(each for each in texts.directions if each in facts.by_direction)
+        texts = replace(texts, directions=trained, languages=trained[0])
     if facts.pairs == 1 and not texts.validation:
         raise UserError(
             "the training text has one pair, and training needs another one to validate on; add text, or name "

@@ -118,7 +118,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     direction = _find_direction(whole.data, path, plan.direction)
     document = whole.to_dict()
     if whole.data.directions:
-        document["data"] = _data_of_direction(whole.data, direction)
+        document["data"] = data_of_direction(whole.data, direction)
         mono_files = (*plan.distillation.mono, *_other_sources(whole.data, direction))
         plan = replace(plan, distillation=plan.distillation.model_copy(update={"mono": mono_files}))
     teacher = build_recipe(document, of_data, origin=path)
@@ -193,9 +193,22 @@ def _find_direction(data: Data, path: str, name: str | None) -> Languages:
     return directions[name]
 
 
-def _data_of_direction(data: Data, direction: Languages) -> dict[str, Any]:
-    """The section for a student of a teacher with several directions: the text of one of them."""
-    own = {"source_language": direction[0], "target_language": direction[1], "directions": (), "temperature": 1.0}
+def data_of_direction(data: Data, direction: Languages) -> dict[str, Any]:
+    """The section for a student of a teacher with several directions: the text of one of them.
+
+    As many pairs are held out as the teacher has held out of each two languages, so they are the same ones.
+    """
+    least = data.least_held_out_weight
+    held_out_of = {
+        frozenset(data.languages_of(each.corpus)) for each in data.weighted if not each.tagged and each.weight >= least
+    }
+    own = {
+        "source_language": direction[0],
+        "target_language": direction[1],
+        "directions": (),
+        "temperature": 1.0,
+        "validation_pairs": max(1, data.validation_pairs // max(1, len(held_out_of))),
+    }
     corpora = [each for each in data.weighted if direction in data.directions_of(each.corpus)]
     train = [each.model_copy(update={"corpus": _turned(each.corpus, data, direction)}) for each in corpora]
     held_out = {

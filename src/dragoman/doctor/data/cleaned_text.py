@@ -25,6 +25,7 @@ from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
 from dragoman.system.resumable import BuildCache
 from dragoman.system.version import __version__
+from dragoman.text.multilingual import name_direction
 
 EMPTY = "empty-side"
 DUPLICATE = "duplicates"
@@ -99,7 +100,7 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
     for corpora in corpora_of_recipe(data, data_directory):
         languages = corpora.source_language, corpora.target_language
         weighted = [each for each in data.weighted if data.languages_of(each.corpus) == languages]
-        cleaned = clean_corpora(corpora, log)
+        cleaned = clean_corpora(corpora, _naming(languages, log) if data.directions else log)
         if cleaned.is_mostly_left_out:
             problem = f"most of the training text has problems, which dragoman doctor data explains; {cleaned}"
             raise UserError(f"{problem}; {cleaned.listings[0]} lists them; {REMEDY}")
@@ -112,6 +113,11 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
             train.append(cleaned.files.model_copy(update={"languages": stated}))
         parts.append(cleaned)
     return data.model_copy(update={"train": tuple(train), "clean": False}), _join(parts)
+
+
+def _naming(languages: Languages, log: Log) -> Log:
+    """Messages with the languages that they are about, so that those about several pairs of languages differ."""
+    return lambda message: log(f"{name_direction(languages)}: {message}")
 
 
 def _join(parts: Sequence[CleanedText]) -> CleanedText:

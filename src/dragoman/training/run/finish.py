@@ -246,7 +246,8 @@ def compare_with_start(
     name = f"{name_direction(data.languages)}, {VALIDATION}" if directions else VALIDATION
     most = max(LEAST_TRANSLATED, trainer.settings.validation_sentences // len(directions)) if directions else None
     most = most or trainer.settings.validation_sentences
-    worse, others = [], {name: list(validation[:most]), **start.old_text}
+    texts = {name: list(validation[:most]), **start.old_text}
+    worse, others = [], {each: pairs for each, pairs in texts.items() if pairs}  # some directions have none to validate
     for number, (name, pairs) in enumerate({**tests, **others}.items()):
         trainer.log.line.update(1.0, f"comparing the scores of {name} …")
         if name in others:

@@ -67,8 +67,8 @@ def check_stage_corpora(recipe: Recipe) -> None:
         )
     if recipe.data.directions and recipe.backtranslation.minimum_chrf:
         raise UserError("backtranslation.minimum_chrf: is for models with one direction")
-    for file in recipe.backtranslation.mono if recipe.data.directions else ():
-        mono_language(file, recipe.data)
+    if recipe.data.directions and recipe.backtranslation.mono:
+        _check_mono(recipe.backtranslation, recipe.data)
     if needed_teachers(recipe) and all(each.tagged for each in recipe.data.weighted):
         raise UserError("data.train: teachers learn from text that is not tagged; add some")
     factors = {
@@ -80,6 +80,23 @@ def check_stage_corpora(recipe: Recipe) -> None:
         if not all(weight == 0 or LEAST_WEIGHT <= weight <= MOST_WEIGHT for weight in weights):
             limits = f"0, or from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
             raise UserError(f"{key} times the weight of each corpus of data.train must be {limits}")
+
+
+def _check_mono(settings: Backtranslation, data: Data) -> None:
+    """Check that a model with several directions can translate monolingual text, and is not trained to write that."""
+    if not settings.tagged:
+        raise UserError(
+            "backtranslation.tagged = false: is for models with one direction; with several, only the mark keeps "
+            "translations from being learned as targets of the opposite direction"
+        )
+    for file in settings.mono:
+        language = mono_language(file, data)
+        if not any(each[1] == language and each[::-1] in data.directions for each in data.directions):
+            directions = ", ".join(map("-".join, data.directions))
+            raise UserError(
+                f"{file}: no direction from {language} and back is trained, only {directions}; add the opposite of one "
+                "to data.directions, or remove the file"
+            )
 
 
 def mono_language(file: str, data: Data) -> str:
@@ -103,11 +120,11 @@ def teacher_recipe(recipe: Recipe, data: Data, direction: Direction) -> Recipe:
 
     Args:
         recipe: The recipe of the run.
-        data: The text as files; a teacher learns only from pairs without the mark of machines.
+        data: The text as files; a teacher with one direction learns only from pairs without the mark of machines.
         direction: The backward teacher exchanges the languages, and does not start from a bundle. In a model with
             several directions, it is the model itself, which is trained further afterwards.
     """
-    pairs = [each for each in data.weighted if not each.tagged]
+    pairs = [each for each in data.weighted if data.directions or not each.tagged]
     languages = {"source_language": data.source_language, "target_language": data.target_language}
     validation = data.validation
     training: dict[str, Any] = {"seed": (recipe.training.seed + 1) % SEEDS}

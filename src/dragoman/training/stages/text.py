@@ -15,7 +15,7 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.writers import write_corpus
 from dragoman.dataset.pairs import find_training_corpora, read_pairs
 from dragoman.dataset.prepare import IN_MEMORY_PAIRS, given_pairs
-from dragoman.dataset.split import first_directions, split_pairs
+from dragoman.dataset.split import first_directions, is_counted, split_pairs
 from dragoman.doctor.data.cleaned_text import clean_data
 from dragoman.doctor.input import SourceLanguage, describe_text
 from dragoman.settings import Data, FilePair, Recipe, WeightedCorpus
@@ -145,7 +145,7 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
     split = split_pairs(corpora if pairs is None else pairs, data, recipe.training.seed, line.update, given)
     validation = read_pairs(data.validation, data, data_directory) or split.held_out
     first = first_directions(data)  # the opposite ones have the same pairs
-    kinds = list(dict.fromkeys(_kind(pair) for pair in split.training if pair.direction in first))
+    kinds = list(dict.fromkeys(_kind(pair) for pair in split.training if is_counted(pair, first)))
     written = []
     for number, kind in enumerate(kinds):
         same = (pair for pair in split.training if _kind(pair) == kind)
