@@ -99,7 +99,7 @@ def test_damaged_facts_are_refused(damage: Any, many: Path, tmp_path: Path) -> N
 
 def test_the_card_can_be_published() -> None:
     card = make_many(CENTERED)._card()
-    assert "language: [de, en, szl]" in card
+    assert 'language: ["de", "en", "szl"]' in card
     assert "between German (de), English (en), Silesian (szl)" in card
     for direction in CENTERED:
         assert f"{name_direction(direction)}, dev: BLEU" in card
