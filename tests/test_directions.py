@@ -12,9 +12,12 @@ from many_bundles import CODES, DIRECTIONS, make_many, texts
 
 import dragoman
 from dragoman.bundle import Bundle, choose_direction, each_direction, recognize_sources
+from dragoman.corpus.memory import TranslationMemory
+from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.text.multilingual import language_tokens, name_direction
+from dragoman.translator import Translator
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -99,7 +102,7 @@ def test_damaged_facts_are_refused(damage: Any, many: Path, tmp_path: Path) -> N
 
 def test_the_card_can_be_published() -> None:
     card = make_many(CENTERED)._card()
-    assert "language: [de, en, szl]" in card
+    assert 'language: ["de", "en", "szl"]' in card
     assert "between German (de), English (en), Silesian (szl)" in card
     for direction in CENTERED:
         assert f"{name_direction(direction)}, dev: BLEU" in card
@@ -234,3 +237,21 @@ def test_files_name_their_languages(name: str, many: Path, command: Command, tmp
         *name.split(), *bundles, "--source", files["szl"], reference, tmp_path / "test.de", "--target-language", "xx"
     )
     assert (other.code, "no target language xx" in other.error) == (2, True)
+
+
+def test_a_model_of_one_direction_needs_no_choice() -> None:
+    bundle = make_many([("de", "en")], decoding__max_length=5)
+    translator = Translator(bundle)
+    assert not translator.bundle.is_undecided
+    assert translator.bundle.scores == bundle.facts["de-en"]["scores"]
+    assert translator("Ein Hund.").text == Translator(choose_direction(bundle, "de", "en"))("Ein Hund.").text
+
+
+def test_a_memory_is_kept_in_its_direction_and_refused_in_others() -> None:
+    bundle = make_many(decoding__max_length=5, training__augmentation__fuzzy_matches=0.5)
+    memory = TranslationMemory([Pair("Ein Hund läuft.", "A dog runs.")])
+    translator = Translator(choose_direction(bundle, "de", "en")).with_memory(memory)
+    same = translator.with_direction("de", "en")
+    assert same.text_search.memory is translator.text_search.memory is not None
+    with pytest.raises(UserError, match="memory of this translator is for de-en"):
+        translator("Ein Hund läuft.", target_language="szl")

@@ -295,7 +295,7 @@ class Bundle:
         option = f" --target-language {codes[-1]}" if len(self.directions) > 1 else ""
         lines = [
             "---",
-            f"language: [{', '.join(codes)}]",
+            f"language: {json.dumps(codes)}",  # in quotation marks: in YAML, no is a boolean
             "pipeline_tag: translation",
             "---",
             "",

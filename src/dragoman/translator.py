@@ -69,7 +69,8 @@ class Translator:
         ensemble: Sequence[Bundle] = (),
         engine: Engine | None = None,
     ) -> None:
-        self.bundle = bundle
+        # what follows because there is only one direction
+        self.bundle = choose_direction(bundle, None, None) if bundle.is_undecided else bundle
         self.decoding = decoding if isinstance(decoding, Decoding) else choose_decoding(bundle, decoding)
         self.device = find_device(device)
         self.engine = engine or open_engine(EngineRequest(bundle, self.decoding, self.device, ensemble=ensemble))
@@ -121,10 +122,20 @@ class Translator:
         """The same translator, with the same engine, for another direction of a model with several languages.
 
         Raises:
-            UserError: The model does not have one of the languages.
+            UserError: The model does not have one of the languages, or the memory is of another direction.
         """
         bundle = choose_direction(self.bundle, source_language, target_language)
-        return Translator(bundle, self.decoding, str(self.device), engine=self.engine)
+        changed = Translator(bundle, self.decoding, str(self.device), engine=self.engine)
+        search: TextSearch | None = vars(self).get("text_search")
+        if search is None or search.memory is None:
+            return changed
+        if (own := self.bundle.recipe.data.languages) != bundle.recipe.data.languages:
+            raise UserError(
+                f"{bundle.recipe.name}: the translation memory of this translator is for {'-'.join(own)}; choose the "
+                "direction first, with with_direction, and then the memory"
+            )
+        changed.text_search = replace(changed.text_search, memory=search.memory)
+        return changed
 
     @overload
     def __call__(  # type: ignore[overload-overlap]

@@ -13,6 +13,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
 from dragoman.planning.write import recipe_text
 from dragoman.recipe import parse_recipe
+from dragoman.settings import FilePair
 
 TMX = """<tmx version="1.4"><header srclang="de"/><body>
 <tu><tuv xml:lang="de"><seg>Hund</seg></tuv><tuv xml:lang="hsb"><seg>pos</seg></tuv></tu>
@@ -31,6 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (tmp_path / pair / f"train.{code}").write_text("".join(f"{word} {pair}\n" for word in WORDS[code]), "utf-8")
     for code, words in WORDS.items():
         (tmp_path / f"all.{code}").write_text("\n".join(words) + "\n", "utf-8")
+    for code in ("en", "pt-BR", "pt-PT", "sr-Latn", "sr-Cyrl"):
+        (tmp_path / f"v.{code}").write_text(f"a text in {code}\n", "utf-8")
     (tmp_path / "memory.tmx").write_text(TMX, "utf-8")
     rows = ["\t".join(WORDS), *("\t".join(words) for words in zip(*WORDS.values(), strict=True))]
     (tmp_path / "table.tsv").write_text("\n".join(rows) + "\n", "utf-8")
@@ -49,6 +52,9 @@ PATHS = ["de-hsb/train.de", "de-hsb/train.hsb", "de-dsb/train.de", "de-dsb/train
         (["a.de", "a.hsb", "a.dsb", "a.hsb"], [("de", "hsb"), ("dsb", "hsb")]),
         (["a.de.gz", "a.hsb.gz", "b.dsb.gz", "b.hsb.gz"], [("de", "hsb"), ("dsb", "hsb")]),
         (["one", "two", "three", "four"], [("one", "two"), ("three", "four")]),
+        (["a.de", "b.de", "a.hsb", "b.dsb"], [("de", "hsb"), ("de", "dsb")]),
+        (["from.de", "to.hsb", "x.de", "y.dsb"], [("de", "hsb"), ("de", "dsb")]),
+        (["a.de", "s", "a.hsb", "t"], [("de", "hsb"), ("s", "t")]),
     ],
 )
 def test_files_belong_together_by_their_names(files: list[str], pairs: list[Languages]) -> None:
@@ -76,6 +82,15 @@ def read(found: FoundTexts) -> dict[Languages, int]:
         (["memory.tmx"], "de,hsb,dsb", {("de", "hsb"): 1, ("de", "dsb"): 1}),
         (["table.tsv"], "de,hsb,dsb", {("de", "hsb"): 3, ("de", "dsb"): 3, ("hsb", "dsb"): 3}),
         (["all.{lang}"], "hsb,de", {("hsb", "de"): 3}),
+        (["v.en", "v.pt-BR", "v.pt-PT"], None, {("en", "pt-BR"): 1, ("en", "pt-PT"): 1, ("pt-BR", "pt-PT"): 1}),
+        (
+            ["v.en", "v.sr-Latn", "v.sr-Cyrl"],
+            "en,sr-Cyrl,sr-Latn",
+            {("en", "sr-Latn"): 1, ("en", "sr-Cyrl"): 1, ("sr-Latn", "sr-Cyrl"): 1},
+        ),
+        (["v.en", "v.pt-BR", "all.de", "all.hsb"], None, {("en", "pt"): 1, ("de", "hsb"): 3}),
+        (["v.en", "v.pt-BR"], "en,pt", {("en", "pt"): 1}),
+        (["v.en", "v.pt-BR"], "en,pt-BR", {("en", "pt-BR"): 1}),
     ],
 )
 def test_every_pair_of_languages_that_files_have_is_used(
@@ -98,6 +113,14 @@ def test_several_files_of_the_same_languages_have_one_direction(folder: Path) ->
     ("files", "languages", "message"),
     [
         ([*PATHS, "all.de"], None, "all.de: a text file needs a second one"),
+        (
+            ["all.de", "v.en", "all.hsb", "v.sr-Latn", "de-hsb/train.de"],
+            None,
+            "train.de: a text file needs a second one",
+        ),
+        (PATHS, "de-hsb", "de-dsb/train.dsb are in de-dsb"),
+        ([*PATHS, "v.en", "v.pt-PT"], "de,hsb,dsb", "v.en and v.pt-PT: is in en-pt-PT; --languages lists de, hsb, dsb"),
+        (["all.de", "all.hsb", "one", "two"], "de,hsb", "one and two: no text in two of the languages was found"),
         (["memory.tmx"], "de,hsb,fr", "no file has text in fr"),
         (["memory.tmx"], "de,de", "a language is named twice"),
         (["memory.tmx"], "de,", "expected language codes"),
@@ -109,12 +132,24 @@ def test_what_cannot_be_used_is_named(files: list[str], languages: str | None, m
     assert message in str(refused.value)
 
 
+def test_pairs_of_files_of_two_languages_are_turned_round(folder: Path) -> None:
+    found = find_texts(["all.hsb", "all.de", "de-hsb/train.de", "de-hsb/train.hsb"], FileOptions("de-hsb"))
+    corpora = find_corpora(found.references, source_language="de", target_language="hsb")
+    assert [next(corpus.read())[:2] for corpus in corpora] == [("Hund", "pos"), ("Hund de-hsb", "pos de-hsb")]
+
+
 def test_held_out_text_is_in_a_direction_of_the_training_text(folder: Path) -> None:
     train = find_texts(PATHS, FileOptions())
     assert len(find_held_out(["all.hsb", "all.de"], FileOptions(), train)) == 1
     assert len(find_held_out(["all.de", "all.hsb", "all.dsb"], FileOptions(), train)) == 2, "without dsb-hsb"
     with pytest.raises(UserError, match="is in dsb-hsb; the training text is in de-hsb"):
-        find_held_out(["all.dsb", "all.hsb"], FileOptions(), find_texts(PATHS, FileOptions()))
+        find_held_out(["all.de", "all.hsb", "all.dsb", "all.hsb"], FileOptions(), find_texts(PATHS, FileOptions()))
+    with pytest.raises(UserError, match="one and two: no text in two of the languages was found"):
+        find_held_out(["all.de", "all.hsb", "one", "two"], FileOptions(), train)
+    portuguese = find_texts(["v.en", "v.pt-BR", "v.pt-PT"], FileOptions())
+    (reference,) = find_held_out(["v.en", "v.pt-PT"], FileOptions(), portuguese)
+    assert isinstance(reference, FilePair)
+    assert reference.languages == ("en", "pt-PT")
 
 
 def test_the_plan_has_all_directions_and_its_recipe_can_be_read(folder: Path) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dragoman.corpus.pair import Corpus, Pair
 from dragoman.dataset import pairs as module
 from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs, find_training_corpora, read_pairs
+from dragoman.doctor.data.corpora import corpora_of_recipe
 from dragoman.errors import UserError
+from dragoman.planning.student import _data_of_direction
+from dragoman.settings import Data
+from dragoman.settings.data import direction_problem, resolve_directions
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker
@@ -89,3 +93,46 @@ def test_too_many_pairs_to_validate_on_are_refused(make_recipe: RecipeMaker, mon
     monkeypatch.setattr(module, "EVALUATION_PAIRS", 29)
     with pytest.raises(UserError, match=r"validation\.\{lang\}: more than 29 pairs"):
         read_pairs(data.validation, data, None)
+
+
+HSB_DE, DE_HSB = ("hsb", "de"), ("de", "hsb")
+TURNED: list[dict[str, Any]] = [
+    {"source": "m.hsb", "target": "m.de", "languages": HSB_DE},
+    {"file": "m.tsv", "languages": HSB_DE},
+    {"file": "m.{lang}", "languages": HSB_DE},
+]
+
+
+@pytest.mark.parametrize("corpus", TURNED)
+def test_text_that_states_the_opposite_direction_is_turned_around(
+    corpus: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.hsb").write_text("pos\n", "utf-8")
+    Path("m.de").write_text("Hund\n", "utf-8")
+    Path("m.tsv").write_text("pos\tHund\n", "utf-8")
+    for source, target in (DE_HSB, HSB_DE):
+        languages = {"source_language": source, "target_language": target}
+        data = Data(**resolve_directions({**languages, "train": (corpus,), "validation": (corpus,)}))
+        both = {"directions": (HSB_DE, DE_HSB), "train": (corpus,)}
+        many = Data(**languages, **both)
+        expected = ("Hund", "pos") if source == "de" else ("pos", "Hund")
+        assert [pair[:2] for pair in find_training_corpora(data, None)] == [expected]
+        assert [pair[:2] for pair in read_pairs(data.validation, data, None)] == [expected]
+        found = {pair.direction: pair[:2] for pair in find_training_corpora(many, None)}
+        assert found == {HSB_DE: ("pos", "Hund"), DE_HSB: ("Hund", "pos")}
+        student = Data.model_validate(_data_of_direction(many, (source, target)))
+        assert [pair[:2] for pair in find_training_corpora(student, None)] == [expected]
+        (checked,) = corpora_of_recipe(data)
+        assert (checked.source_language, checked.target_language, len(checked.held_out)) == (source, target, 1)
+
+
+def test_text_in_other_languages_is_refused() -> None:
+    stated = {"source": "m.hsb", "target": "m.de", "languages": HSB_DE}
+    one = {"source_language": "de", "target_language": "hsb"}
+    for values, problem in (
+        ({**one, "train": ({**stated, "tagged": True},)}, "targets would be text of machines"),
+        ({**one, "train": ("m.tsv",), "validation": ({**stated, "languages": ("dsb", "de")},)}, "is in dsb-de"),
+        ({**one, "target_language": "en", "train": (stated,)}, "no training corpus is in de-en and en-de"),
+    ):
+        assert problem in str(direction_problem(Data(**resolve_directions(values))))

@@ -43,3 +43,11 @@ def test_damaged_profiles_of_one_bundle_do_not_affect_the_others(line: str) -> N
 def test_without_any_profile_frequent_words_decide() -> None:
     detector = LanguageDetector.of(ModelTable([model("de", "en", de="")]))
     assert detector.detect("ein mann und eine frau")[0][0] == "de"
+
+
+def test_the_order_of_bundles_makes_no_difference() -> None:
+    """The n-grams of a language are ranked by the counts of all bundles together."""
+    models = [model("de", "en"), model("cs", "en"), model("de", "cs")]
+    texts = [GERMAN[3], ENGLISH[3], CZECH[0]]
+    first, second = (LanguageDetector.of(ModelTable(each)) for each in (models, models[::-1]))
+    assert [first.detect(text) for text in texts] == [second.detect(text) for text in texts]

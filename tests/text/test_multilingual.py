@@ -14,7 +14,7 @@ from dragoman.explanation.tokens import word_tokens
 from dragoman.settings import Text
 from dragoman.text.augmentation import to_upper_case
 from dragoman.text.masking import Mask, Masking
-from dragoman.text.multilingual import MultilingualTokenizer, Side, in_direction, without_language
+from dragoman.text.multilingual import MultilingualTokenizer, Side, grow, in_direction, without_language
 from dragoman.text.registry import load_tokenizer, train_multilingual, train_tokenizers
 from dragoman.text.sentence_changes import SentenceChanges
 from dragoman.text.tokenizer import Tokenizer
@@ -98,3 +98,14 @@ def test_a_new_vocabulary_starts_with_the_rows_of_words_alone(tokenizer: Multili
     plain = without_language(tokenizer)
     assert rows_of_tokens(plain, tokenizer) == rows_of_tokens(plain, plain)
     assert rows_of_tokens(tokenizer, tokenizer) == [[index] for index in range(len(tokenizer.vocabulary))]
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_text_is_not_split_into_the_token_of_a_new_language(kind: str) -> None:
+    settings = Text.model_validate({"tokenizer": kind, "vocabulary_size": 120, "joint": True, "byte_fallback": False})
+    source, target = train_tokenizers(TEXTS * 9, TEXTS * 9, settings, source_language="de", target_language="hi")
+    (grown, _) = grow((source, target), {"csb": ["<2csb> Pies"] * 9}, 0.5)
+    text = "a <2csb> b<2csb>"
+    tokens = [grown.vocabulary.tokens[index] for index in without_language(grown).encode([text])[0]]
+    assert "<2csb>" in grown.vocabulary.ids
+    assert "<2csb>" not in tokens

@@ -69,15 +69,34 @@ def find_references(
     references = as_references(files, options)
     if options.languages:
         languages = parse_languages(options.languages)
-        if (
-            isinstance(pair := references[0], FilePair)
-            and languages_of_names(pair.source, pair.target) == languages[::-1]
-        ):
-            raise UserError(f"--languages {options.languages}: exchange {pair.source} and {pair.target}, too")
-        return references, languages
-    if not languages_needed and isinstance(pair := references[0], FilePair):
-        return references, languages_of_names(pair.source, pair.target) or ("source", "target")
-    return references, find_languages(references, default)
+        _refuse_other_languages(references, languages, options.languages)
+        if len(references) == 1 and (turned := _turn(pair := references[0], languages)) != pair:
+            assert isinstance(turned, FilePair)
+            raise UserError(f"--languages {options.languages}: exchange {turned.target} and {turned.source}, too")
+    elif not languages_needed and isinstance(pair := references[0], FilePair):
+        languages = languages_of_names(pair.source, pair.target) or ("source", "target")
+    else:
+        languages = find_languages(references, default)
+    return [_turn(each, languages) for each in references], languages
+
+
+def _refuse_other_languages(references: Sequence[CorpusReference], wanted: Languages, given: str) -> None:
+    """Check that several pairs of files are in these languages, if their names state different ones."""
+    from dragoman.corpus.corpus import languages_of_names
+    from dragoman.languages.codes import find_language
+    from dragoman.settings import FilePair
+
+    pairs = [each for each in references if isinstance(each, FilePair)]
+    stated = [languages_of_names(each.source, each.target) for each in pairs]
+    if len({frozenset(each) for each in stated if each}) < 2:
+        return  # the names may mean anything
+    for pair, names in zip(pairs, stated, strict=True):
+        if names and {find_language(name, wanted) for name in names} != {*wanted}:
+            codes = ",".join(dict.fromkeys(code for each in stated if each for code in each))
+            raise UserError(
+                f"--languages {given}: {pair.source} and {pair.target} are in {'-'.join(names)}; leave them out, or "
+                f"list all languages: --languages {codes}"
+            )
 
 
 @dataclass(frozen=True)
@@ -123,16 +142,16 @@ def find_texts(
 
     wanted = _parse_language_list(options.languages) if options.languages and "," in options.languages else None
     if wanted:
-        references = [
-            stated for each in as_references(files, options) for stated in _in_languages(each, wanted, data_directory)
-        ]
+        found_in = [(each, _in_languages(each, wanted, data_directory)) for each in as_references(files, options)]
+        references = [stated for _, several in found_in for stated in several]
         stated_codes = {code for each in references for code in _languages_of(each)}
         if missing := [code for code in wanted if code not in stated_codes]:
             raise UserError(f"--languages {options.languages}: no file has text in {' and '.join(missing)} and another")
+        _refuse_unused(found_in, wanted, f"--languages lists {', '.join(wanted)}")
         return _in_directions(references)
     if not options.languages:
         references = as_references(files, options)
-        found = [pair_languages(each) for each in references] if len(references) > 1 else []
+        found = pair_languages(references) if len(references) > 1 else []
         if len({frozenset(each) for each in found if each}) > 1:
             if None in found:
                 unknown = describe_reference(references[found.index(None)])
@@ -141,8 +160,7 @@ def find_texts(
                     "their languages, such as train.de and train.hsb, or list these: --languages de,hsb,dsb"
                 )
             return _in_directions([_state(*each) for each in zip(references, found, strict=True) if each[1]])
-    references, languages = find_references(files, options, languages_needed=languages_needed, default=default)
-    return FoundTexts([_turn(each, languages) for each in references] if len(references) > 1 else references, languages)
+    return FoundTexts(*find_references(files, options, languages_needed=languages_needed, default=default))
 
 
 def state_directions(found: FoundTexts) -> FoundTexts:
@@ -159,21 +177,44 @@ def find_held_out(
         UserError: A corpus is in none of several directions.
     """
     from dragoman.corpus.corpus import pair_languages
-    from dragoman.corpus.references import describe_reference
 
     references = as_references(files, options) if files else []
     if not train.directions:
         return [_turn(each, train.languages) for each in references]
-    stated: list[CorpusReference] = []
-    for each in references:
-        languages = pair_languages(each)
-        stated += [_state(each, languages)] if languages else _in_languages(each, train.all_languages, data_directory)
-    used = [each for each in stated if _languages_of(each) in train.directions]  # of others, there is no training text
-    if references and not used:
-        found = " and ".join("-".join(_languages_of(each)) for each in stated) or "none of these languages"
-        directions = ", ".join(map("-".join, train.directions))
-        raise UserError(f"{describe_reference(references[0])}: is in {found}; the training text is in {directions}")
-    return used
+    codes = train.all_languages
+    used: list[tuple[CorpusReference, list[CorpusReference]]] = []
+    for each, languages in zip(references, pair_languages(references, codes), strict=True):
+        stated = [_state(each, languages)] if languages else _in_languages(each, codes, data_directory)
+        used.append((each, [one for one in stated if _languages_of(one) in train.directions]))
+    _refuse_unused(used, codes, f"the training text is in {', '.join(map('-'.join, train.directions))}")
+    return [stated for _, several in used for stated in several]
+
+
+def _refuse_unused(
+    found: Sequence[tuple[CorpusReference, list[CorpusReference]]], codes: Sequence[str], expected: str
+) -> None:
+    """Check that all corpora are used.
+
+    Args:
+        found: Each corpus, and what is used of it. Two files are not needed together if each is used with another one.
+        codes: The languages that are looked for.
+        expected: What the corpora should be in, for the message.
+
+    Raises:
+        UserError: One is not used.
+    """
+    from dragoman.corpus.corpus import pair_languages
+    from dragoman.corpus.references import describe_reference
+    from dragoman.settings import FilePair
+
+    pairs = [each for each, used in found if used and isinstance(each, FilePair)]
+    in_use = {file for pair in pairs for file in (pair.source, pair.target)}
+    for each, used in found:
+        if used or (isinstance(each, FilePair) and {each.source, each.target} <= in_use):
+            continue
+        (languages,) = pair_languages([each], codes)
+        state = f"is in {'-'.join(languages)}" if languages else "no text in two of the languages was found"
+        raise UserError(f"{describe_reference(each)}: {state}; {expected}")
 
 
 def _in_directions(references: list[CorpusReference]) -> FoundTexts:
@@ -191,7 +232,7 @@ def _in_languages(
     from dragoman.settings import FilePair
 
     if isinstance(reference, FilePair):
-        languages = pair_languages(reference)
+        (languages,) = pair_languages([reference], codes)
         return [_state(reference, languages)] if languages and set(languages) <= set(codes) else []
     return [
         stated
@@ -220,10 +261,10 @@ def _state(reference: CorpusReference, languages: Languages | None) -> CorpusRef
 
 def _turn(reference: CorpusReference, languages: Languages) -> CorpusReference:
     """Two line-aligned files with the source first, if their names state the opposite languages."""
-    from dragoman.corpus.corpus import languages_of_names
+    from dragoman.corpus.corpus import pair_languages
     from dragoman.settings import FilePair
 
-    if isinstance(reference, FilePair) and languages_of_names(reference.source, reference.target) == languages[::-1]:
+    if isinstance(reference, FilePair) and pair_languages([reference], languages) == [languages[::-1]]:
         return reference.model_copy(update={"source": reference.target, "target": reference.source})
     return reference
 
@@ -282,18 +323,27 @@ def pair_files(files: Sequence[str]) -> list[tuple[str, str]]:
     Raises:
         UserError: A file has no second one.
     """
+    from dragoman.corpus.corpus import languages_of_names
+
     groups: list[list[str]] = []
+    last: dict[tuple[Path, str] | None, list[str]] = {}
     for file in files:
-        last = groups[-1] if groups else []
-        if last and file not in last and _without_language(file) == _without_language(last[0]) is not None:
-            last.append(file)
-        else:
-            groups.append([file])
-    if any(len(group) == 1 for group in groups):  # of other names, such as "source.txt" and "target.txt"
-        if len(files) % 2:
-            alone = next(group[0] for group in groups if len(group) == 1)
-            raise UserError(f"{alone}: {_SECOND_FILE}")
-        groups = [list(files[start : start + 2]) for start in range(0, len(files), 2)]
+        stem = _without_language(file)
+        group = last.get(stem, [])
+        if not group or file in group or (stem is None and len(group) == 2):  # such as "source.txt" and "target.txt"
+            groups.append(group := [])
+        group.append(file)
+        last[stem] = group
+    alone = [group[0] for group in groups if len(group) == 1]
+    if alone and len(files) % 2 == 0:
+        twos = [list(files[start : start + 2]) for start in range(0, len(files), 2)]
+        if len(alone) == len(files):  # such as "source.de" and "target.en"
+            are_pairs = all(languages_of_names(source, target) for source, target in twos)
+        else:  # such as "a.de a.hsb a.dsb a.hsb"
+            are_pairs = all(_without_language(source) == _without_language(target) for source, target in twos)
+        groups, alone = (twos, []) if are_pairs else (groups, alone)
+    if alone:
+        raise UserError(f"{alone[0]}: {_SECOND_FILE}")
     return [pair for group in groups for pair in combinations(group, 2)]
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -27,7 +28,7 @@ from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import UndeclaredError, describe_reference, file_name, has_suffix
 from dragoman.errors import UserError, nearest
-from dragoman.languages.codes import known_language, looks_like_tag, without_region
+from dragoman.languages.codes import find_language, known_language, looks_like_tag, without_region
 from dragoman.languages.identify import language_of
 from dragoman.settings import CorpusReference, FilePair
 
@@ -111,7 +112,8 @@ def read_corpus(
             - a ``.zip`` file with two line-aligned files whose suffixes are the languages, or with a ``.tmx`` file.
 
             Text files may be gzip-compressed (``.gz``). Relative paths start at the current directory.
-        source_language: Its code, unless the reference states its languages.
+        source_language: Its code, unless the reference states its languages; if it states the opposite direction,
+            the sides of each pair are exchanged.
         target_language: Likewise.
         data_directory: Where files of the catalog are looked for (default: ``$DRAGOMAN_DATA``), then in the cache;
             what is in neither is downloaded.
@@ -148,15 +150,17 @@ def is_recognized(reference: CorpusReference) -> bool:
     return find_format(reference) is not None
 
 
-def _find_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
-    if not isinstance(reference, str) and reference.languages:
-        languages = reference.languages
+def _find_corpus(reference: CorpusReference, wanted: Languages, data_directory: Path | None) -> Corpus:
+    languages = wanted if isinstance(reference, str) else reference.languages or wanted
     if isinstance(reference, FilePair):
         for file in (reference.source, reference.target):
             refuse_other_formats(file)
     if corpus_format := find_format(reference):
         corpus = corpus_format.open_corpus(reference, languages, data_directory)
-        return replace(corpus, read=partial(_read_with_remedy, corpus, reference, languages))
+        read = partial(_read_with_remedy, corpus, reference, languages)
+        if languages == wanted[::-1]:
+            return replace(corpus, read=partial(_reversed, read), aligned=False)
+        return replace(corpus, read=read)
     expected = ", ".join(each.SYNTAX for each in (aligned, *FILE_FORMATS, hub, named))
     name = file_name(reference)
     hint = nearest(name, CATALOG)
@@ -174,6 +178,11 @@ def refuse_other_formats(file: str) -> None:
             f"{file}: expected a text file with one sentence per line; to get two such files, run "
             f"dragoman convert {shlex.quote(file)} 'converted.{{lang}}' --languages SOURCE-TARGET"
         )
+
+
+def _reversed(read: Callable[[], Iterator[Pair]]) -> Iterator[Pair]:
+    """The pairs of a corpus that states its languages in the other order."""
+    return (pair.reversed for pair in read())
 
 
 def _read_with_remedy(corpus: Corpus, reference: CorpusReference, languages: Languages) -> Iterator[Pair]:
@@ -249,10 +258,30 @@ def find_languages(references: Sequence[CorpusReference], default: Callable[[], 
     raise UserError(f"{names}: several languages ({shown}); choose two, such as --languages {example}")
 
 
-def pair_languages(reference: CorpusReference) -> Languages | None:
-    """The two languages that a corpus states; None if it states fewer or more. UserError if it cannot be read."""
-    languages = list(dict.fromkeys(_without_regions(list(dict.fromkeys(_stated_languages(reference))))))
-    return (languages[0], languages[1]) if len(languages) == 2 else None
+def pair_languages(references: Sequence[CorpusReference], known: Sequence[str] | None = None) -> list[Languages | None]:
+    """The two languages that each corpus states; None if it states fewer or more.
+
+    Args:
+        references: The corpora.
+        known: Codes to use for the languages that they stand for; without them, a region or script is left out unless
+            that would merge two languages of these corpora.
+
+    Raises:
+        UserError: A corpus cannot be read.
+    """
+    stated = list(map(_stated_languages, references))
+    variants: dict[str, set[str]] = defaultdict(set)
+    for tag in chain.from_iterable(stated):
+        if (base := without_region(tag)) != tag.lower():
+            variants[base].add(tag)
+
+    def name(tag: str) -> str:
+        if known is not None:
+            return find_language(tag, tuple(known)) or tag
+        return tag if len(variants[without_region(tag)]) > 1 else without_region(tag)
+
+    found = [list(dict.fromkeys(map(name, tags))) for tags in stated]
+    return [(each[0], each[1]) if len(each) == 2 else None for each in found]
 
 
 def has_pairs(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> bool:

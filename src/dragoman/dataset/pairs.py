@@ -163,8 +163,13 @@ def _open(
 
 
 def _find(references: Sequence[CorpusReference], data: Data, data_directory: Path | None) -> list[Corpus]:
-    languages = {"source_language": data.source_language, "target_language": data.target_language}
-    return find_corpora(references, **languages, data_directory=data_directory)
+    found = list[Corpus]()
+    for reference in references:
+        source, target = data.languages_of(reference)
+        found += find_corpora(
+            [reference], source_language=source, target_language=target, data_directory=data_directory
+        )
+    return found
 
 
 def _turn(directions: CorpusDirections, pair: Pair, both: bool) -> Iterator[Pair]:

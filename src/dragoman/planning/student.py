@@ -209,27 +209,30 @@ def data_of_direction(data: Data, direction: Languages) -> dict[str, Any]:
         "temperature": 1.0,
         "validation_pairs": max(1, data.validation_pairs // max(1, len(held_out_of))),
     }
-    corpora = [each for each in data.weighted if direction in data.directions_of(each.corpus)]
-    train = [each.model_copy(update={"corpus": _turned(each.corpus, data, direction)}) for each in corpora]
+    corpora = [
+        each
+        for each in data.weighted
+        if direction in data.directions_of(each.corpus)
+        and not (each.tagged and data.languages_of(each.corpus) != direction)  # whose sources are text of machines
+    ]
+    train = [each.model_copy(update={"corpus": _in_direction(each.corpus, data, direction)}) for each in corpora]
     held_out = {
-        name: tuple(_turned(each, data, direction) for each in references if direction in data.directions_of(each))
+        name: tuple(
+            _in_direction(each, data, direction) for each in references if direction in data.directions_of(each)
+        )
         for name, references in (("validation", data.validation), ("test", data.test))
     }
     changed = data.model_copy(update={**own, "train": tuple(train), **held_out})
     return changed.model_dump(mode="json", exclude_none=True)
 
 
-def _turned(corpus: CorpusReference, data: Data, direction: Languages) -> CorpusReference:
-    """A corpus for one direction, whose files may name its sides in the other order."""
-    is_turned = data.languages_of(corpus) != direction
+def _in_direction(corpus: CorpusReference, data: Data, direction: Languages) -> CorpusReference:
+    """A corpus for a recipe with one direction; it states its languages if its sides are in the other order."""
+    languages = data.languages_of(corpus)
+    stated = None if languages == direction else languages
     if isinstance(corpus, str):
-        return corpus
-    changes: dict[str, Any] = {"languages": None}
-    if isinstance(corpus, FilePair) and is_turned:
-        changes |= {"source": corpus.target, "target": corpus.source}
-    if isinstance(corpus, CorpusFile) and is_turned and corpus.columns:
-        changes |= {"columns": corpus.columns[::-1]}
-    return corpus.model_copy(update=changes)
+        return corpus if stated is None else CorpusFile(file=corpus, languages=stated)
+    return corpus.model_copy(update={"languages": stated})
 
 
 def _other_sources(data: Data, direction: Languages) -> list[str]:

@@ -30,7 +30,8 @@ class LanguageDetector:
                 for language, ngrams in stored.ngrams().items():
                     counts[language].update(ngrams)
         load_identifier()  # now, not while a client waits
-        return cls(LanguageProfile(counts, [each for each in words if not counts.keys() >= set(each[:2])]))
+        ranked = {language: dict(ngrams.most_common()) for language, ngrams in counts.items()}
+        return cls(LanguageProfile(ranked, [each for each in words if not counts.keys() >= set(each[:2])]))
 
     def detect(self, text: str) -> list[tuple[str, float]]:
         """Languages with confidences from 0 to 1, the best first; never empty, as it may be `UNKNOWN`."""

@@ -218,8 +218,11 @@ class Data(Settings):
         return list(dict.fromkeys(code for direction in self.directions or (self.languages,) for code in direction))
 
     def languages_of(self, reference: CorpusReference) -> tuple[str, str]:
-        """The languages of a corpus: those that it states, or else those of the recipe."""
-        stated = None if isinstance(reference, str) else reference.languages
+        """The languages of a corpus: with several directions those that it states, or else those of the recipe.
+
+        With one direction, text that states the opposite one is turned around as it is read.
+        """
+        stated = None if isinstance(reference, str) or not self.directions else reference.languages
         return stated or self.languages
 
     def directions_of(self, reference: CorpusReference) -> list[tuple[str, str]]:
@@ -260,8 +263,8 @@ def resolve_directions(data: dict[str, Any]) -> dict[str, Any]:
     directions = data.get("directions") or []
     known = [(source, target) for source, target in [default] if isinstance(source, str) and isinstance(target, str)]
     if not directions and len({frozenset(pair) for pair in [*known, *pairs]}) > 1:
-        plain = known if None in stated else []
-        directions = [list(each) for each in dict.fromkeys(e for pair in [*plain, *pairs] for e in (pair, pair[::-1]))]
+        both = dict.fromkeys(each for pair in [*known, *pairs] for each in (pair, pair[::-1]))
+        directions = list(map(list, both))
         data = {**data, "directions": directions}
     first = _as_direction(directions[0]) if isinstance(directions, list | tuple) and directions else None
     if isinstance(first := first or next(iter(pairs), None), tuple) and len(first) == 2:
@@ -282,7 +285,7 @@ def _stated_languages(corpus: Any) -> tuple[str, str] | None:
 def direction_problem(data: Data) -> str | None:
     """What is wrong with the directions of a recipe, or None."""
     if not data.directions:
-        return None
+        return _language_problem(data)
     if any(source.lower() == target.lower() for source, target in data.directions):
         return "data.directions: source and target of a direction must differ"
     if len(set(data.directions)) < len(data.directions):
@@ -296,4 +299,19 @@ def direction_problem(data: Data) -> str | None:
     if not all(used):
         languages = data.languages_of(data.weighted[used.index([])].corpus)
         return f"data.train: a corpus is in {'-'.join(languages)}, which is in none of data.directions"
+    return None
+
+
+def _language_problem(data: Data) -> str | None:
+    """What is wrong with the languages that the corpora of a recipe with one direction state, or None."""
+    tagged = [each.corpus for each in data.weighted if each.tagged]
+    for corpus in (*(each.corpus for each in data.weighted), *data.validation, *data.test):
+        stated = None if isinstance(corpus, str) else corpus.languages
+        if stated and stated not in (data.languages, data.languages[::-1]):
+            return f"data: a corpus is in {'-'.join(stated)}, but the recipe is for {'-'.join(data.languages)}"
+        if stated == data.languages[::-1] and corpus in tagged:
+            return (
+                f"data.train: a tagged corpus is in {'-'.join(stated)}; in a recipe for {'-'.join(data.languages)}, "
+                "its targets would be text of machines; leave it out"
+            )
     return None

@@ -16,6 +16,7 @@ from tokenizers import Tokenizer as Backend
 from dragoman.text.masking import replace_reserved
 from dragoman.text.normalization import replace_surrogates
 from dragoman.text.subword import SubwordTokenizer
+from dragoman.text.subword_training import break_in
 
 MIN_CHARACTER_COUNT, MIN_MERGE_COUNT = 5, 3
 Merge = tuple[str, str]
@@ -35,7 +36,11 @@ def grow_subwords(
     definition = tokenizer.to_json()["tokenizer"]
     if tokenizer.kind == "unigram":
         known = {token for token, _ in definition["model"]["vocab"]}
-        definition["model"]["vocab"] += [[token, 0.0] for token in tokens if token not in known]
+        new = [token for token in tokens if token not in known]
+        definition["model"]["vocab"] += [[token, 0.0] for token in new]
+        definition["pre_tokenizer"]["pretokenizers"].append(
+            {"type": "Split", "pattern": {"Regex": break_in(new)}, "behavior": "MergedWithPrevious", "invert": False}
+        )
         return _restored(tokenizer, definition)
     vocabulary: dict[str, int] = definition["model"]["vocab"]
 

@@ -114,15 +114,18 @@ def _pre_tokenizer(settings: Text, languages: Sequence[str] = ()) -> pre_tokeniz
 
     Therefore no learned subword can equal such a token, and no text can be encoded as one.
     """
-    whole = [*special_tokens(settings.specials), *languages]
-    spellings = [re.escape(token[0]) + f"(?={re.escape(token[1:])})" for token in whole]
-    breaks = "|".join([*spellings, "<(?=0x)"])
+    breaks = break_in([*special_tokens(settings.specials), *languages, "<0x"])
     steps: list[Any] = [pre_tokenizers.Metaspace(), pre_tokenizers.Split(Regex(breaks), "merged_with_previous")]
     if settings.placeholders:
         steps.append(pre_tokenizers.Split(Regex(f"[{ALL_RESERVED}{TERM_MARKS}]"), "isolated"))
     if settings.pre_tokenizer == "whitespace":
         steps.insert(0, pre_tokenizers.Whitespace())
     return pre_tokenizers.Sequence(steps)
+
+
+def break_in(spellings: Iterable[str]) -> str:
+    """A regular expression of the first characters of spellings, after which these are split."""
+    return "|".join(re.escape(each[0]) + f"(?={re.escape(each[1:])})" for each in spellings)
 
 
 def _trainer(reserved: list[str], settings: Text) -> trainers.Trainer:

@@ -50,8 +50,10 @@ class Corpora:
 
 def corpora_of_recipe(data: Data, data_directory: Path | None = None) -> list[Corpora]:
     """The corpora of a recipe in each pair of languages, given its section `data`; one for most recipes."""
-    train = [each.corpus for each in data.weighted]
-    return group_corpora(data.languages, train, [*data.validation, *data.test], data_directory)
+    train, held_out = [each.corpus for each in data.weighted], [*data.validation, *data.test]
+    if not data.directions:
+        return [Corpora(*data.languages, train, held_out, data_directory)]
+    return group_corpora(data.languages, train, held_out, data_directory)
 
 
 def group_corpora(
