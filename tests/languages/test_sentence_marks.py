@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
 import regex
@@ -11,8 +10,6 @@ import regex
 from dragoman.documents.sentences import split_sentences
 from dragoman.languages.sentence_marks import (
     BETWEEN_SENTENCES,
-    CLOSING_MARKS,
-    OPENING_MARKS,
     ORDINAL_POINTS,
     SPACED_ENDS,
     UNSPACED_ENDS,
@@ -25,7 +22,6 @@ from dragoman.languages.sentence_marks import (
 MARKS = regex.findall(r"\p{Sentence_Terminal}", "".join(map(chr, range(sys.maxunicode + 1))))
 UNSPACED = [mark for mark in MARKS if regex.match(UNSPACED_ENDS, mark, regex.VERSION1)]
 CODES = ["de", "en", "hi", "km", "ja", "zh", "xx", ""]
-PAGE = Path(__file__).parents[2] / "src" / "dragoman" / "export" / "web" / "page" / "usual_case.js"
 
 
 def split(text: str, language: str) -> list[str]:
@@ -137,9 +133,3 @@ def test_a_closing_bracket_belongs_to_the_sentence_before_it(brackets: str, mark
 def test_nothing_sentence_continues_at_the_end_of_a_text() -> None:
     for _, text in WHOLE:
         assert not sentence_continues(text, len(text))
-
-
-def test_the_page_knows_the_same_marks() -> None:
-    quotes = next(line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("const QUOTES"))
-    shown = set(regex.findall(r"[^\w\s\\]", quotes.partition("`[")[2].partition("]*`")[0]))
-    assert shown == set(OPENING_MARKS + CLOSING_MARKS)

@@ -1,6 +1,7 @@
 """Corpora in any format: finding and reading them, and the languages that their names or their content state.
 
-To add a format, write a module like `jsonl` and add it to `FILE_FORMATS`.
+To add a format, write a module like `jsonl` and add it to `FILE_FORMATS`; take its suffix out of
+`markup.file_kinds`, which refuses formats that are known and unsupported.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A request: `app` routes it, a protocol reads it, `service` finds the model and c
 `mixed_batches` lets several directions of a model share.
 
 - Protocols: `libretranslate`; `deepl`, with `deepl_markup`; `apertium`; what they share: `parameters`, `errors`,
-  `detection` of languages
+  `detection` of languages; `app` chooses the form of an error by its path
 - Files: `uploads`, translated in `documents`, stored in `downloads`
 - Storage: `storage` of glossaries and corrections, `keys`
 - Operations: `start`, `server` with its connections, `config`, `models`, `monitoring`

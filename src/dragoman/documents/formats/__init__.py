@@ -14,7 +14,8 @@
 The way of a file: a format reads it as items; `documents/passage` divides these into passages where sentences must end,
 finds the segments of each, and writes their translations with the marks around the right words.
 
-- `open` has the table of formats; `file` is what the caller knows of a file, `characters` are its characters
+- `open` has the table of formats (`markup.file_kinds` says what to do with all others); `file` is what the caller
+  knows of a file, `characters` are its characters
 - Text: `txt`, `subtitles`, `table`, `markdown`, `html`, `xml_text`
 - Packages (`package`): `office`, `odt`, `epub`
 - Texts of programs and translation files: `strings`, `json_values`, `po`, `xliff` and `tmx`, whose `inline_codes` are
