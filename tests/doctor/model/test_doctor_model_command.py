@@ -161,11 +161,14 @@ def test_an_interrupted_command_ends_running_files(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    while not (started := [path for path in tmp_path.glob("*.started") if path.read_text("utf-8")]):
-        assert process.poll() is None
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(100) == 130
+    try:
+        while not (started := [path for path in tmp_path.glob("*.started") if path.read_text("utf-8")]):
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(100) == 130
+    finally:
+        process.kill()
     assert not any(is_running(int(path.read_text("utf-8"))) for path in started)
 
 
