@@ -145,7 +145,8 @@ clean:
 	$(PYTHON) -m venv .venv-peers/eole
 	.venv-peers/joeynmt/bin/python -m pip install --quiet --no-deps joeynmt==2.3.0
 	.venv-peers/joeynmt/bin/python -m pip install --quiet -c constraints.txt torch numpy sacrebleu sentencepiece subword-nmt \
-	  sacremoses importlib_metadata pyyaml packaging tensorboard matplotlib seaborn datasets pandas six wrapt 'setuptools<81' portalocker
+	  sacremoses importlib_metadata pyyaml packaging tensorboard matplotlib seaborn datasets pandas six wrapt portalocker
+	.venv-peers/joeynmt/bin/python -m pip install --quiet 'setuptools<81'  # with pkg_resources
 	.venv-peers/eole/bin/python -m pip install --quiet --no-deps eole==0.6.0
 	.venv-peers/eole/bin/python -m pip install --quiet -c constraints.txt torch configargparse ctranslate2 fastapi \
 	  huggingface-hub datasets numpy pandas protobuf pyahocorasick pyonmttok pyyaml rapidfuzz rich sacrebleu safetensors \

@@ -102,8 +102,18 @@ def test_wrong_requests_are_refused(address: str) -> None:
 def test_other_hosts_and_pages_are_kept_out(address: str) -> None:
     for host, expected in (("127.0.0.1", 200), ("localhost:1234", 200), ("evil.example", 400)):
         assert httpx.get(address, headers={"Host": host}).status_code == expected
-    reply = httpx.post(f"{address}/explain", json={"q": TEXT}, headers={"Origin": "https://evil.example"})
-    assert not [name for name in reply.headers if name.startswith("access-control")]
+    for foreign in (
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site", "Origin": address},
+    ):
+        reply = httpx.post(f"{address}/explain", data={"q": TEXT}, headers=foreign)
+        assert reply.status_code == 403, foreign
+        assert not [name for name in reply.headers if name.startswith("access-control")]
+    own = {"Origin": address, "Sec-Fetch-Site": "same-origin"}
+    assert httpx.post(f"{address}/explain", json={"q": TEXT}, headers=own, timeout=60).status_code == 200
     assert "frame-ancestors 'none'" in httpx.get(address).headers["content-security-policy"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,6 +62,9 @@ def doctor_model(
     ] = 120,
     as_json: AsJson = False,
     device: Device = "auto",
+    findings_file: Annotated[
+        Path | None, typer.Option("--findings-file", hidden=True, help="Also write the findings to this file.")
+    ] = None,  # in which the processes of a directory's files report
 ) -> None:
     """Check a model, or grade many.
 
@@ -75,13 +79,18 @@ def doctor_model(
     """
     from dragoman.doctor.model.loading import examine_by_name, grade_directory, is_directory_of_models
     from dragoman.system.device import choose_device
+    from dragoman.system.files import write_json
 
     if is_directory_of_models(model):
-        _report_grades(grade_directory(Path(model), seconds, overfit, device), as_json)
+        with closing(grade_directory(Path(model), seconds, overfit, device)) as grades:
+            _report_grades(grades, as_json)
         return
     learning = "" if overfit else "whether the model learns (--overfit), "
     not_examined = f"{learning}your loss, your labels, your search, and what docs/doctor.md lists as out of reach"
-    _report(examine_by_name(model, overfit=overfit, device=choose_device(device)), as_json, not_examined)
+    findings = examine_by_name(model, overfit=overfit, device=choose_device(device))
+    if findings_file:
+        write_json(findings_file, {"findings": [finding.to_dict() for finding in findings]})
+    _report(findings, as_json, not_examined)
 
 
 def _report_grades(grades: Iterator[Grade], as_json: bool) -> None:

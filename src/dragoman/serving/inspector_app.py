@@ -75,6 +75,7 @@ async def answer_question(request: Request) -> Response:
     answer = request.path_params["answer"]
     if answer not in get_args(Answer):
         raise HTTPException(404, "Not Found")
+    _refuse_other_pages(request)
     service = service_of(request)
     parameters = await read_parameters(request)
     client = service.admit(request, "")
@@ -85,6 +86,14 @@ async def answer_question(request: Request) -> Response:
     (found,) = await while_connected(request, work, service.settings.seconds)
     kind = "text/html" if answer == "page" else "application/json"
     return Response(found.text, media_type=kind, headers=_HEADERS)
+
+
+def _refuse_other_pages(request: Request) -> None:
+    """Refuse what a browser sends for another page, which can post forms without reading the reply."""
+    own = f"http://{request.headers['host']}"
+    site = request.headers.get("sec-fetch-site", "same-origin")
+    if request.headers.get("origin", own) != own or site not in ("same-origin", "none"):
+        raise RequestError(403, f"This request comes from another page; open {own} and ask there.")
 
 
 def _read_question(parameters: Parameters, answer: Answer) -> Question:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -127,6 +132,44 @@ def test_a_file_that_does_not_end_is_ended(command: Command, tmp_path: Path) -> 
         "failed    unfinished.py  not finished after 2 s",
         "0 of 1 files have no errors",
     ]
+
+
+@pytest.mark.parametrize("end", ["os._exit(0)", "os._exit(1)", "os.kill(os.getpid(), signal.SIGKILL)", "sys.exit(0)"])
+def test_what_a_file_prints_before_it_ends_is_no_finding(command: Command, tmp_path: Path, end: str) -> None:
+    text = f"import os, signal, sys\ndef translator():\n    print('[]', flush=True)\n    {end}\n"
+    (tmp_path / "ended.py").write_text(text, encoding="utf-8")
+    outcome = command("doctor", "model", tmp_path)
+    assert outcome.code == 1
+    assert outcome.out.startswith("failed    ended.py  exit code ")
+
+
+def is_running(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_an_interrupted_command_ends_running_files(tmp_path: Path) -> None:
+    for name in ("first", "second", "third"):
+        text = f"import os, pathlib, time\npathlib.Path('{tmp_path}/{name}.started').write_text(str(os.getpid()))\n"
+        (tmp_path / f"{name}.py").write_text(f"{text}time.sleep(1000)\n", encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dragoman", "doctor", "model", str(tmp_path), "--seconds", "1000"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while not (started := [path for path in tmp_path.glob("*.started") if path.read_text("utf-8")]):
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(100) == 130
+    finally:
+        process.kill()
+    assert not any(is_running(int(path.read_text("utf-8"))) for path in started)
 
 
 def test_colors_are_for_terminals_only(command: Command, factory: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,7 +18,8 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Literal
+from threading import Event
+from typing import Any, Literal
 
 import torch
 
@@ -26,6 +27,7 @@ from dragoman.bundle import Bundle
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.model.examine import examine
 from dragoman.errors import UserError, nearest
+from dragoman.system.files import read_json_with, temporary_directory
 
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _FILE = re.compile(r"(.+\.py)(?::([A-Za-z_]\w*))?")
@@ -192,32 +194,46 @@ def grade_directory(directory: Path, seconds: float, overfit: bool, device: str)
     """
     files = _files(directory)
     options = [*(["--overfit"] if overfit else []), "--device", device]
+    stopped = Event()
     with ThreadPoolExecutor(max_workers=min(len(files), os.cpu_count() or 1)) as pool:
-        yield from pool.map(lambda path: _grade(directory, path, seconds, options), files)
+        try:
+            yield from pool.map(lambda path: _grade(directory, path, seconds, options, stopped), files)
+        finally:
+            stopped.set()  # at Ctrl-C, so that the pool does not wait for running files
 
 
-def _grade(directory: Path, path: Path, seconds: float, options: list[str]) -> Grade:
+def _grade(directory: Path, path: Path, seconds: float, options: list[str], stopped: Event) -> Grade:
     name = path.relative_to(directory).as_posix()
-    command = [sys.executable, "-m", "dragoman", "doctor", "model", str(path.resolve()), "--json", *options]
-    with TemporaryFile() as output, TemporaryFile() as errors:  # pipes would wait for processes that a file starts
+    # A file of its own: what a model prints is no finding. For the messages, a pipe would wait for processes that a
+    # model starts.
+    with temporary_directory() as place, TemporaryFile() as messages:
+        findings_file = place / "findings.json"
+        command = [sys.executable, "-m", "dragoman", "doctor", "model", str(path.resolve())]
         process = subprocess.Popen(
-            command,
+            [*command, "--findings-file", str(findings_file), *options],
             stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
+            stdout=subprocess.DEVNULL,
+            stderr=messages,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             start_new_session=True,
         )
+        deadline = time.monotonic() + seconds
         try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
+            while (code := process.poll()) is None and time.monotonic() < deadline:
+                if stopped.wait(0.05):
+                    break
+        finally:
             _end(process)
+        if code is None:
             return Grade(name, "failed", f"not finished after {seconds:g} s")
-        _end(process)
-        printed, reported = (_text_of(file) for file in (output, errors))
-    findings = _last_json(printed)
-    if findings is None:
-        lines = reported.strip().splitlines() or [f"exit code {process.returncode}"]
+        try:
+            findings = read_json_with(findings_file, {"findings"})["findings"]
+        except UserError:
+            findings = None
+        messages.seek(0)
+        lines = messages.read().decode(errors="replace").strip().splitlines()
+    if findings is None or code not in (0, 1):
+        lines = lines or [f"exit code {code}"]
         reason = next((line for line in lines if line.startswith("dragoman: ")), lines[-1])
         return Grade(name, "failed", reason.removeprefix("dragoman: "))
     codes = [
@@ -235,18 +251,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     else:
         process.kill()
     process.wait()
-
-
-def _text_of(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode(errors="replace")
-
-
-def _last_json(text: str) -> list[dict[str, Any]] | None:
-    """The findings at the end of what a process printed; its file may print something before them."""
-    start = text.rfind("\n[\n") + 1 or (0 if text.startswith("[\n") else text.rfind("[]"))
-    try:
-        found = json.loads(text[start:]) if start >= 0 else None
-    except ValueError:
-        return None
-    return found if isinstance(found, list) else None
