@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dragoman.doctor import Finding, examine, examine_loss, examine_search
+from dragoman.errors import UserError
 from dragoman.model.transformer import Transformer
 from dragoman.reference.attention import scaled_dot_product_attention
 from dragoman.settings import Model
@@ -79,11 +80,12 @@ def _run(check: Check, module: Module) -> Result:
     torch.manual_seed(1)
     try:
         check.function(module)
-    except NotImplementedError as error:
-        return Result(check, str(error), written=False)
     except CheckError as error:
         return Result(check, str(error))
     except (Exception, SystemExit) as error:  # what a learner's code may raise is a result, not a fault of the check
+        own = error.__cause__ if isinstance(error, UserError) else error  # the doctor keeps the exception as the cause
+        if isinstance(own, NotImplementedError):
+            return Result(check, str(own), written=False)
         return Result(check, f"{type(error).__name__}: {error}")
     return Result(check)
 

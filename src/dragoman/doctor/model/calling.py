@@ -133,7 +133,7 @@ def _fit(model: ExaminedModel, form: Form, source: Tensor, target: Tensor) -> tu
     """The way of calling the model with this form, and its logits.
 
     Raises:
-        UserError: The model fails, or returns no logits.
+        UserError: The model fails, or returns no logits, or logits without values.
     """
     raw: list[Any] = []
 
@@ -151,6 +151,10 @@ def _fit(model: ExaminedModel, form: Form, source: Tensor, target: Tensor) -> tu
         expected = ROWS, form.width(source, target), model.vocabulary_size
         for suffix, read in _readers(raw[0], form, expected, model):
             logits = read(raw[0], source, target)
+            if logits.is_meta:
+                raise UserError(
+                    "the model is on the device 'meta', where tensors have no values; load its weights first"
+                )
             way = Way(f"{form.line}{suffix}", _Call(form, read), form.needs)
             return way, logits.detach().cpu()
     raise UserError(_wrong_output(raw[0], expected, model))
@@ -398,7 +402,11 @@ def _halves(given: Any) -> tuple[Callable[..., Any] | None, Callable[..., Any] |
 
 
 def _forward_forms(model: ExaminedModel, given: Any, ids: list[Argument]) -> Iterator[Form]:
-    swapped = ids[0].mentions("tgt trg target dec decoder") and ids[1].mentions("src source enc encoder")
+    sides = "src source enc encoder", "tgt trg target dec decoder"
+    in_order, swapped = (
+        all(argument.mentions(words) for argument, words in zip(ids, order, strict=True))
+        for order in (sides, sides[::-1])
+    )
     positional = [argument.name for argument in _arguments(given)][:2] == [argument.name for argument in ids]
     names = [argument.name for argument in ids]
 
@@ -414,7 +422,7 @@ def _forward_forms(model: ExaminedModel, given: Any, ids: list[Argument]) -> Ite
         return f"model({', '.join((*ids, *others))})"
 
     yield from _variations(model, call, line)
-    if not swapped:
+    if not in_order and not swapped:
         yield Form("model(target, source)", lambda source, target: call(target, source))
     yield Form(
         line("source", "target without bos"),
@@ -453,6 +461,8 @@ def _same_width(model: ExaminedModel, call: Callable[..., Any], line: Callable[.
         (f"{model.max_length} ids", lambda source, target: model.max_length),
     ]
     probe = Probe(model)
+    if not _fails(model, call):
+        return
     for name, width in widths:
         length = width(*_ids(model))
         words = probe.random_sources(ROWS, length), probe.random_targets(ROWS, length)
@@ -463,6 +473,21 @@ def _same_width(model: ExaminedModel, call: Callable[..., Any], line: Callable[.
             requires=partial(call, *words),
             needs=f"source and target are padded to the same length, that of {name}",
         )
+
+
+def _fails(model: ExaminedModel, call: Callable[..., Any]) -> bool:
+    """Whether a model raises an exception for ids of different lengths."""
+
+    def try_call(source: Tensor, target: Tensor) -> Tensor:
+        call(source, target)
+        return torch.zeros(())
+
+    try:
+        with torch.no_grad():
+            Probe(replace(model, call=try_call)).call(*_ids(model))
+    except UserError:
+        return True
+    return False
 
 
 def _call_with_width(
