@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -183,7 +183,7 @@ def _files(directory: Path) -> list[Path]:
     return sorted(path for path in found if not {"__pycache__", ".venv", "site-packages"} & set(path.parts))
 
 
-def grade_directory(directory: Path, seconds: float, overfit: bool, device: str) -> Iterator[Grade]:
+def grade_directory(directory: Path, seconds: float, overfit: bool, device: str) -> Generator[Grade, None, None]:
     """Examine each Python file of a directory in a process, as many at once as there are processors.
 
     Args:
