@@ -177,7 +177,7 @@ def _argument(parameter: inspect.Parameter) -> str:
     if parameter.default is empty:
         return f"{stars}{parameter.name}{kind}"
     default = repr(parameter.default)
-    shown = "..." if "<" in default else default  # an object without a short form, such as a default factory
+    shown = "..." if "<" in default or len(default) > 60 else default  # an object without a short form
     return f"{stars}{parameter.name}{kind}{' = ' if kind else '='}{shown}"
 
 
