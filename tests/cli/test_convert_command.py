@@ -192,7 +192,7 @@ def test_clean_leaves_out_pairs_with_problems(
         ),
         (["pairs.csv", "b.tsv", "--languages", "de-en", "--delimiter", "x"], "expected one of , ; | tab"),
         (["pairs.csv", "b.docx", "--languages", "de-en"], "expected a name that ends in .tsv"),
-        (["a.txt", "b.txt", "c.txt", "d.tsv"], "3 paths were given"),
+        (["a.txt", "b.txt", "c.txt", "d.tsv"], "a text file needs a second one"),
         (["a.de", "b.en", "d.tsv", "--header"], "--header applies only to tables, unlike a.de, b.en"),
         (["none.tmx", "d.tsv", "--languages", "de-en"], "none.tmx: no such file"),
     ],

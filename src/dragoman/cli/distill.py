@@ -191,9 +191,10 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     recipe = load_recipe(run / "recipe.toml", overrides)
     set_keys = {each.partition("=")[0].strip() for each in overrides}
     shape = {key: value for key, value in STUDENT_SIZES[plan.size].model.items() if f"model.{key}" not in set_keys}
+    mono, known_mono = {*plan.distillation.mono}, {*recipe.distillation.mono}
     same = {
         "TEACHER": recipe.distillation.teachers == plan.distillation.teachers,
-        "--mono": {*plan.distillation.mono} <= {*recipe.distillation.mono},  # a direction of several has more
+        "--mono": mono <= known_mono if plan.direction else mono == known_mono,  # one of several directions has more
         "--directions": plan.direction in (None, "-".join(recipe.data.languages)),
         "--round-trip": recipe.distillation.round_trip == plan.distillation.round_trip,
         "--minutes": plan.minutes is None or has_minutes(run, recipe, plan.minutes),

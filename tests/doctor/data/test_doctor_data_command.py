@@ -44,7 +44,7 @@ def test_wrong_paths_are_refused(command: Command, tmp_path: Path, corpus: Path)
     assert "no such file" in command("doctor", "data", tmp_path / "none.de", file).error
     outcome = command("doctor", "data", file, file, file)
     assert outcome.code == 2
-    assert "3 paths were given" in outcome.error
+    assert "a text file needs a second one" in outcome.error
 
 
 def test_other_formats_are_checked(command: Command, tmp_path: Path, corpus: Path) -> None:
