@@ -73,7 +73,7 @@ def test_right_answers_remain(pairs: list[Pair], checks: AnswerChecks) -> None:
         ("Sagen Sie mir, ob Sie etwas brauchen.", "Let me know if you need anything."),
         ("Er rief: Halt!", "He called: Stop!"),
         ("Er sagte „Hallo“.", 'He said "hello".'),
-        ("Natürlich, sagte ich, geh.", "Naturally I told him: go."),
+        ("Natürlich, sagte ich, geh.", "Of course I said: go."),
         ("Aus dem Englischen von John Smith", "Translated by John Smith"),
         ("Die Übersetzerin sagte, sie komme.", "The translator said: I come."),
         ("Alle # Objekte löschen", "# objects to delete"),

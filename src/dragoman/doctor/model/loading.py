@@ -204,7 +204,7 @@ def grade_directory(directory: Path, seconds: float, overfit: bool, device: str)
 
 def _grade(directory: Path, path: Path, seconds: float, options: list[str], stopped: Event) -> Grade:
     name = path.relative_to(directory).as_posix()
-    # A file of its own: what a model prints is no finding. For the messages, a pipe would wait for processes that a
+    # A separate file, because what a model prints is no finding. For the messages, a pipe would wait for processes that a
     # model starts.
     with temporary_directory() as place, TemporaryFile() as messages:
         findings_file = place / "findings.json"
