@@ -41,7 +41,12 @@ MODULES: dict[str, tuple[str, list[str]]] = {
     "Examine": ("dragoman.doctor", doctor.__all__),
     "Explain": (
         "dragoman",
-        ["explanation.attention_map.AttentionMap", "explanation.explain.Explanation", "explanation.switch_off.switch_off", "model.capture.capture"],
+        [
+            "explanation.attention_map.AttentionMap",
+            "explanation.explain.Explanation",
+            "explanation.switch_off.switch_off",
+            "model.capture.capture",
+        ],
     ),
     "Recipes": ("dragoman.recipe", ["load_recipe", "build_recipe", "save_recipe"]),
     "Train": ("dragoman.training.run.run", ["train"]),

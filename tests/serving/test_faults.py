@@ -127,7 +127,7 @@ def upload(running: Running, *parts: tuple[str, str], header: str = "", size: in
         connection.sendall(head.encode())
         with contextlib.suppress(ConnectionError):
             while sent < size:
-                sent += connection.send(b"A dog.\n" * min(10_000, -(-(size - sent) // 7)))
+                sent += connection.send(((b"A dog.".ljust(699) + b"\n") * 100)[: size - sent])
             connection.sendall(b"\r\n--x--\r\n")
         connection.settimeout(20)
         with contextlib.suppress(ConnectionError):

@@ -204,8 +204,8 @@ def grade_directory(directory: Path, seconds: float, overfit: bool, device: str)
 
 def _grade(directory: Path, path: Path, seconds: float, options: list[str], stopped: Event) -> Grade:
     name = path.relative_to(directory).as_posix()
-    # A separate file, because what a model prints is no finding. For the messages, a pipe would wait for processes that a
-    # model starts.
+    # A separate file, because what a model prints is no finding. For the messages, a pipe would wait for processes
+    # that a model starts.
     with temporary_directory() as place, TemporaryFile() as messages:
         findings_file = place / "findings.json"
         command = [sys.executable, "-m", "dragoman", "doctor", "model", str(path.resolve())]
