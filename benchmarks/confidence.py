@@ -18,7 +18,7 @@ import numpy as np
 
 import dragoman
 from dragoman.corpus.corpus import read_corpus
-from dragoman.evaluation.confidence import GOOD_CHRF, Confidence, are_good, calibrate
+from dragoman.evaluation.confidence import GOOD_CHRF, MAX_PAIRS, Confidence, are_good, calibrate
 
 GROUPS = 10
 
@@ -36,8 +36,9 @@ def main() -> None:
     source, target = data.source_language, data.target_language
     confidence = translator.bundle.table("confidence", Confidence)
     if arguments.calibrate:
-        other = read_corpus(arguments.calibrate, source_language=source, target_language=target)
-        confidence = calibrate(translator, list(other))
+        other = list(read_corpus(arguments.calibrate, source_language=source, target_language=target))[:MAX_PAIRS]
+        translated = list(translator.stream(pair.source for pair in other))
+        confidence = calibrate(translated, [pair.target for pair in other])
     if confidence is None:
         parser.error("this bundle stores no confidence; use --calibrate")
     print(confidence)

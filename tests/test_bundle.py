@@ -101,9 +101,13 @@ def test_bundle_does_not_need_its_run(bundle: Path, translator: Translator) -> N
 
 def test_readme_has_languages_parameters_and_scores(bundle: Path, translator: Translator) -> None:
     readme = (bundle / "README.md").read_text()
-    assert "from de to en" in readme
+    assert "from German (de) to English (en)" in readme
     ((name, score),) = translator.bundle.scores.items()
     assert f"{name}: BLEU {score['bleu']:.2f}, chrF {score['chrf']:.2f}" in readme
+    score = translator.bundle.validation
+    assert f"validation: BLEU {score['bleu']:.2f}, chrF {score['chrf']:.2f}, chrF++ " in readme
+    assert "The validation text is validation.{lang}. It chose the checkpoint" in readme
+    assert "What it is bad at" in readme
     assert f"with a vocabulary of {len(translator.bundle.source.vocabulary):,} entries." in readme
     assert f"{sum(parameter.numel() for parameter in translator.bundle.model.parameters()):,} parameters" in readme
 

@@ -101,7 +101,8 @@ def test_damaged_facts_are_refused(damage: Any, many: Path, tmp_path: Path) -> N
 
 
 def test_the_card_can_be_published() -> None:
-    card = make_many(CENTERED)._card()
+    bundle = make_many(CENTERED)
+    card = bundle._card(bundle.recipe)
     assert 'language: ["de", "en", "szl"]' in card
     assert "between German (de), English (en), Silesian (szl)" in card
     for direction in CENTERED:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from dragoman.corpus.pair import Languages
-from dragoman.errors import UserError, shortened
+from dragoman.errors import UserError, counted, shortened
 from dragoman.languages.codes import find_language, language_name, primary_language, same_language
 from dragoman.languages.identify import LanguageProfile, identify_each, read_profiles
 from dragoman.recipe import build_recipe, remove_deleted
-from dragoman.settings import FilePair, Model, Recipe
+from dragoman.settings import CorpusReference, Data, FilePair, Model, Recipe
 from dragoman.settings.data import IMPORTED
 from dragoman.system.files import (
     atomic_directory,
@@ -49,7 +49,7 @@ FILES = (WEIGHTS, SOURCE_FILE, TARGET_FILE)
 MAX_ABOUT_BYTES = 50_000_000  # of bundle.json, which has about 300 kB for each direction
 MAX_READS = 5  # of a bundle that is replaced meanwhile
 Table = TypeVar("Table", bound=BaseModel)
-TABLES = ("scores", "training_text", "alignment", "confidence")
+TABLES = ("scores", "validation", "training_text", "alignment", "confidence")
 """Keys of bundle.json that are fields of a bundle; bundles of older versions lack some."""
 MANY_TABLES = {"directions": "facts", "profiles": "profiles"}
 """Keys of bundle.json of a model trained for several directions, and the fields."""
@@ -110,13 +110,14 @@ class StoredModel:
 class Bundle:
     """A trained model with its recipe and tokenizers; `scores` are the test scores of its training run.
 
+    `validation` are its scores on text that chose the checkpoint, and `pairs`, the number of pairs that it has.
     `weights` are the model, which a bundle on disk reads when it is first needed.
     `training_text` describes the training text, see `dragoman.doctor.input`; `alignment` names the
     `AttentionRows` that align words; and `confidence` has the numbers of
-    `dragoman.evaluation.confidence.Confidence`. All three are empty in imported bundles and in those of older versions.
+    `dragoman.evaluation.confidence.Confidence`. All four are empty in imported bundles and in those of older versions.
     Messages name `origin`. `json_sha256` is that of bundle.json; see `bundle_digest`, too.
 
-    A model that was trained for several directions has these four tables for each: `facts` has them by the name of the
+    A model that was trained for several directions has these five tables for each: `facts` has them by the name of the
     direction (see `name_direction`), and `choose_direction` puts those of one direction in their places. `profiles`
     has what `dragoman.languages.identify.learn_profiles` learned, by language. `stated` are the languages that
     were chosen: the others are recognized, or have to be.
@@ -127,6 +128,7 @@ class Bundle:
     source: Tokenizer
     target: Tokenizer
     scores: dict[str, Any] = field(default_factory=dict)
+    validation: dict[str, Any] = field(default_factory=dict)
     training_text: dict[str, Any] = field(default_factory=dict)
     alignment: dict[str, Any] = field(default_factory=dict)
     confidence: dict[str, Any] = field(default_factory=dict)
@@ -197,8 +199,12 @@ class Bundle:
             raise UserError(f"{self.origin}: damaged (alignment)")
         return AttentionRows(layer, shifted)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, written: Recipe | None = None) -> None:
         """Write the bundle completely or not at all; an existing bundle is replaced, also if files are missing.
+
+        Args:
+            path: The directory.
+            written: The recipe that names the text, for the card, if that of the bundle names copies of it.
 
         Raises:
             UserError: The bundle cannot be written, or there is something else at this path; nothing is changed.
@@ -210,16 +216,13 @@ class Bundle:
         with atomic_directory(path) as directory:
             write_tensors(directory / WEIGHTS, weights)
             save_tokenizers(directory, self.source, self.target)
-            (directory / "README.md").write_text(self._card(), encoding="utf-8")
+            (directory / "README.md").write_text(self._card(written or self.recipe), encoding="utf-8")
             about = {
                 "format": FORMAT,
                 "version": VERSION,
                 "dragoman": __version__,
                 "recipe": self.recipe.to_dict(),
-                "scores": self.scores,
-                "training_text": self.training_text,
-                "alignment": self.alignment,
-                "confidence": self.confidence,
+                **{name: getattr(self, name) for name in TABLES},
                 **self._many_tables(),
                 "sha256": {name: sha256(directory / name) for name in FILES},
             }
@@ -276,22 +279,19 @@ class Bundle:
             digest=_digest(about),
         )
 
-    def _card(self) -> str:
-        """README.md: what the model translates, how well, what it learned from, and what it is bad at."""
+    def _card(self, written: Recipe) -> str:
+        """README.md: what the model translates, how well, what it learned from, and what it is bad at.
+
+        Args:
+            written: The recipe that names the text.
+        """
         from dragoman.model.transformer import parameter_counts
 
         parameters = parameter_counts(self.model)["total"]
         vocabularies = describe_vocabularies(self.source, self.target, self.recipe.text.joint)
         codes = list(dict.fromkeys(code for direction in self.directions for code in direction))
-        facts = self.facts or {"": {"scores": self.scores}}
-        reports = [
-            (f"{direction}, {name}" if direction and not name.startswith(direction) else name, each)
-            for direction, tables in facts.items()
-            for name, each in tables.get("scores", {}).items()
-            if isinstance(each, dict) and "chrf" in each
-        ]
-        languages = ", ".join(f"{language_name(code)} ({code})" for code in codes)
-        between = f"between {languages}" if len(self.directions) > 1 else f"from {' to '.join(self.directions[0])}"
+        names = [f"{language_name(code)} ({code})" for code in codes]
+        between = f"between {', '.join(names)}" if len(self.directions) > 1 else f"from {' to '.join(names)}"
         option = f" --target-language {codes[-1]}" if len(self.directions) > 1 else ""
         lines = [
             "---",
@@ -308,18 +308,41 @@ class Bundle:
             f'dragoman translate PATH/TO/THIS/DIRECTORY "…"{option}',
             "```",
             "",
-            *(f"* {name}: {_describe_scores(report)}" for name, report in reports),
         ]
-        if self.facts:
-            lines += ["", "## What it is bad at", "", *self._weak_points(dict(reports))]
+        if reports := self._reports():
+            lines += [
+                "## Scores",
+                "",
+                *(f"* {name}: {describe_scores(report)}" for name, report in reports.items()),
+                "",
+            ]
+        if any(name.endswith(_VALIDATION) for name in reports):
+            lines += [_describe_validation(written.data), ""]
+        if any(tables.get("training_text") for tables in self._tables.values()):
+            lines += ["## What it is bad at", "", *self._weak_points(reports), ""]
         if not str(self.recipe.data.train[0]).startswith(IMPORTED):
-            lines += ["", "## Training text", "", *_describe_corpora(self.recipe)]
-        return "\n".join(lines) + "\n"
+            lines += ["## Training text", "", *dict.fromkeys(_describe_corpora(written)), ""]
+        return "\n".join(lines)
 
-    def _weak_points(self, reports: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+    @property
+    def _tables(self) -> dict[str, dict[str, Any]]:
+        """What is known about each direction, by its name; of a model with one direction, by an empty one."""
+        return self.facts or {"": {name: getattr(self, name) for name in TABLES}}
+
+    def _reports(self) -> dict[str, Mapping[str, Any]]:
+        """The scores of each direction, by direction and name of the text."""
+        reports = {}
+        for direction, tables in self._tables.items():
+            tests = {name: each for name, each in tables.get("scores", {}).items() if isinstance(each, dict)}
+            for name, each in {_VALIDATION: tables.get("validation", {}), **tests}.items():
+                if "chrf" in each:  # unlike those of old versions
+                    full = name if not direction or name.startswith(direction) else f"{direction}, {name}"
+                    reports[full] = each
+        return reports
+
+    def _weak_points(self, reports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         """The directions with the lowest scores, those that were never trained, and unusual sentences."""
-        worst = sorted(reports, key=lambda name: reports[name]["chrf"])[:2]
-        if worst:
+        if self.facts and (worst := sorted(reports, key=lambda name: float(reports[name]["chrf"]))[:2]):
             shown = "; ".join(f"{name} (chrF {reports[name]['chrf']:.1f})" for name in worst)
             yield f"* The lowest scores: {shown}."
         untrained = [each for each in permutations(languages_of(self), 2) if each not in self.directions]
@@ -329,36 +352,67 @@ class Bundle:
                 f"* {names}: it never learned these directions. It may write in another language; to translate through "
                 "a third language is usually better."
             )
-        longest = [tables["training_text"]["longest"] for tables in self.facts.values() if tables.get("training_text")]
-        if longest:
+        described = [tables["training_text"] for tables in self._tables.values() if tables.get("training_text")]
+        if longest := [each["longest"] for each in described if "longest" in each]:
             yield f"* Sentences of more than about {max(longest)} characters, which its training text lacks."
         yield "* Text of other kinds than its training text, and names and terms that do not occur in that."
+        yield "* It translates each sentence alone, so it cannot know what a pronoun of another sentence means."
 
 
-def _describe_scores(report: Mapping[str, Any]) -> str:
+_VALIDATION = "validation"
+
+
+def describe_scores(report: Mapping[str, Any]) -> str:
+    """Scores in words, for the log and the card.
+
+    Args:
+        report: What `dragoman.evaluation.evaluate.score_translations` has found; old bundles lack some of it.
+    """
     scores = f"BLEU {report['bleu']:.2f}, chrF {report['chrf']:.2f}"
     if report.get("chrf_pp") is not None:
         scores += f", chrF++ {report['chrf_pp']:.2f}"
     if report.get("wrong_language") is not None:
         scores += f", {report['wrong_language']:.1%} in another language"
+    if "sentences" in report:
+        scores += f" ({counted(report['sentences'], 'sentence')}, {report['decoding']})"
     return scores
 
 
+def _describe_validation(data: Data) -> str:
+    """What the validation text is, and what its scores mean."""
+    names = ", ".join(dict.fromkeys(" and ".join(_file_names(each)) for each in data.validation))
+    text = f"is {names}" if names else "was held out of the training text"
+    return f"The validation text {text}. It chose the checkpoint, so its scores are a little too high."
+
+
+def _file_names(corpus: CorpusReference) -> list[str]:
+    """The files of a corpus, without directories, or its name in the catalog or on the hub."""
+    if isinstance(corpus, FilePair):
+        return [Path(corpus.source).name, Path(corpus.target).name]
+    file = corpus if isinstance(corpus, str) else corpus.file
+    return [file if file.startswith("hf:") else Path(file).name]
+
+
 def _describe_corpora(recipe: Recipe) -> Iterator[str]:
-    """Each training corpus with its source and its license, as far as they are known; files without directories."""
+    """Each training corpus with its source and its license, as far as they are known."""
     from dragoman.corpus.catalog import CATALOG  # only the card needs it
 
+    unknown = "source and license are not known; add them before you publish this."
     for each in recipe.data.weighted:
-        corpus = each.corpus
-        if isinstance(corpus, FilePair):
-            files = [corpus.source, corpus.target]
+        names = _file_names(each.corpus)
+        if entry := CATALOG.get(names[0].partition(":")[0]):
+            yield f"* {names[0]}: {entry.description}; {entry.homepage}; license: {entry.license}"
         else:
-            files = [corpus if isinstance(corpus, str) else corpus.file]
-        if entry := CATALOG.get(files[0].partition(":")[0]):
-            yield f"* {files[0]}: {entry.description}; {entry.homepage}; license: {entry.license}"
-        else:
-            names = " and ".join(Path(file).name for file in files)
-            yield f"* {names}: source and license are not known; add them before you publish this."
+            made = ", translated by a machine" if each.tagged else ""
+            yield f"* {' and '.join(names)}{made}: {unknown}"
+    for file in dict.fromkeys((*recipe.backtranslation.mono, *recipe.distillation.mono)):
+        yield f"* {Path(file).name}, text in one language, translated by a model: {unknown}"
+    if recipe.distillation.teachers:
+        teachers = ", ".join(Path(path).name for path in recipe.distillation.teachers)
+        yield f"* It learned from translations by {teachers}: the licenses of that text apply, too."
+    if recipe.training.start_from:
+        start = Path(recipe.training.start_from).name
+        yield f"* It started with the weights of {start}: the licenses of that text apply, too."
 
 
 def find_bundle(path: str | Path) -> Path:

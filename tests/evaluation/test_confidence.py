@@ -13,7 +13,6 @@ import pytest
 
 import dragoman
 from dragoman.bundle import Bundle
-from dragoman.corpus.pair import Pair
 from dragoman.documents.translate import TextTranslator
 from dragoman.errors import UserError
 from dragoman.evaluation.confidence import MIN_PAIRS, Confidence, calibrate, fit_confidence
@@ -54,8 +53,9 @@ def test_translations_that_are_all_good_or_bad_give_finite_weights(text: str) ->
 
 
 def test_few_pairs_and_no_tokens_give_no_confidence(translator: Translator) -> None:
-    assert calibrate(translator, [Pair("Ein Hund.", "A dog.")] * (MIN_PAIRS - 1)) is None
-    confidence = calibrate(translator, [Pair("Ein Hund.", "A dog.")] * MIN_PAIRS)
+    translations, references = translator(["Ein Hund."] * MIN_PAIRS), ["A dog."] * MIN_PAIRS
+    assert calibrate(translations[1:], references[1:]) is None
+    confidence = calibrate(translations, references)
     assert confidence is not None
     assert confidence.estimate(0.0, 0) is None
 

@@ -30,6 +30,7 @@ from dragoman.system.progress import ProgressLine
 from dragoman.text.multilingual import in_direction, name_direction
 from dragoman.training.loop.batches import BatchStream
 from dragoman.training.loop.progress import Progress
+from dragoman.training.run.describe import describe
 from dragoman.training.run.log import read_metrics
 from dragoman.training.run.run import train
 from dragoman.training.stages.recipes import check_stage_corpora
@@ -296,6 +297,12 @@ def test_a_resumed_run_is_the_same_and_its_bundle_knows_each_direction(
         assert view.training_text["evidence"]
         assert view.scores
         assert view.alignment
+        assert (view.validation["pairs"], view.validation["sentences"]) == (10, 10)
+        assert view.validation["wrong_language"] is not None
+        shown = f"{source}-{target}, validation: BLEU {view.validation['bleu']:.2f}, chrF "
+        assert shown in (tmp_path / "whole" / "bundle" / "README.md").read_text("utf-8")
+    about = describe(tmp_path / "whole")
+    assert about["scores"].keys() == about["validation"].keys() == names
     validations = [line for line in read_metrics(tmp_path / "whole" / "metrics.jsonl") if line["kind"] == "validation"]
     for line in validations:
         assert line["directions"].keys() == names
@@ -313,6 +320,10 @@ def test_another_language_is_added_to_a_model(
     both = make('data.directions=["de-en", "en-de"]', train=pair, validation=documents(texts, "validation")[:1])
     assert train(both, tmp_path / "two")
     old = Bundle.load(tmp_path / "two")
+    known = {"constant": 1.0, "mean": 2.0, "probability": 3.0, "length": 4.0}
+    replace(old, facts={name: {**each, "confidence": known} for name, each in old.facts.items()}).save(
+        tmp_path / "two" / "bundle"
+    )
     old_text = {**documents(texts)[0], "weight": 0.9}  # mixed in, so nothing is held out of it
     more = make(
         f"training.start_from={tmp_path / 'two'}",
@@ -324,6 +335,9 @@ def test_another_language_is_added_to_a_model(
     assert train(more, tmp_path / "three")
     assert "no validation text in de-en, en-de:" in capsys.readouterr().err
     new = Bundle.load(tmp_path / "three")
+    assert new.facts["de-en"]["confidence"] == known, "without validation text, it stays as it was"
+    assert new.facts["de-hsb"]["confidence"] == {}
+    assert new.facts["de-en"]["validation"] == {}
     size = len(old.source.vocabulary)
     assert new.source.vocabulary.tokens[:size] == old.source.vocabulary.tokens
     assert len(new.source.vocabulary) > size

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, FiniteFloat
 
-from dragoman.corpus.pair import Pair
 from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.text.translation import Translation
-from dragoman.translator import Translator
 
 GOOD_CHRF = 50.0
 """A translation is good if its chrF against the reference is at least this."""
@@ -21,7 +19,7 @@ LOW_CONFIDENCE = 0.3
 """A translation with a lower confidence is probably wrong."""
 
 MAX_PAIRS = 500
-"""Number of validation pairs that are translated to calibrate the confidence."""
+"""Number of validation pairs that are translated to calibrate the confidence, and to score the finished model."""
 
 MIN_PAIRS = 100
 """With fewer validation pairs, a translator has no confidence."""
@@ -53,13 +51,9 @@ class Confidence(BaseModel):
         return float(_sigmoid(_features(log_probability, tokens) @ weights))
 
 
-def calibrate(translator: Translator, pairs: Sequence[Pair]) -> Confidence | None:
-    """Translate some pairs, evenly spaced, and fit a confidence to them; None if there are fewer than `MIN_PAIRS`."""
-    if len(pairs) < MIN_PAIRS:
-        return None
-    chosen = [pairs[index] for index in np.linspace(0, len(pairs) - 1, min(len(pairs), MAX_PAIRS)).astype(int)]
-    translations = list(translator.stream(pair.source for pair in chosen))
-    return fit_confidence(translations, [pair.target for pair in chosen])
+def calibrate(translations: Sequence[Translation], references: Sequence[str]) -> Confidence | None:
+    """The confidence that `fit_confidence` finds; None if there are fewer translations than `MIN_PAIRS`."""
+    return fit_confidence(translations, references) if len(translations) >= MIN_PAIRS else None
 
 
 def fit_confidence(translations: Sequence[Translation], references: Sequence[str]) -> Confidence:

@@ -73,21 +73,30 @@ def evaluate(
     translations = list(map(str, translated))
     forced = score_teacher_forced(translator, sources, references)
     identical = sum(map(str.__eq__, translations, references))
-    chrf_pp, chrf_pp_signature = chrf_plus_plus(translations, references[: len(translations)])
     report = Report(
-        sentences=len(translations),
-        **corpus_scores(translations, references[: len(translations)]),
+        **score_translations(translator, translations, references[: len(translations)]),
         loss=round(forced.loss, 5),
         perplexity=perplexity(forced.loss),
         exact=round(identical / max(1, len(translations)), 5),
         token_accuracy=round(forced.accuracy, 5),
         teacher_forced_bleu=None if forced.bleu is None else round(forced.bleu, 3),
-        decoding=describe_decoding(translator.decoding),
-        chrf_pp=chrf_pp,
-        chrf_pp_signature=chrf_pp_signature,
-        wrong_language=_wrong_language(translator.bundle, translations),
     )
     return report, translations
+
+
+def score_translations(
+    translator: Translator, translations: Sequence[str], references: Sequence[str]
+) -> dict[str, Any]:
+    """The fields of a `Report` that follow from translations, for which the model is not needed again."""
+    chrf_pp, chrf_pp_signature = chrf_plus_plus(translations, references)
+    return {
+        "sentences": len(translations),
+        **corpus_scores(translations, references),
+        "chrf_pp": chrf_pp,
+        "chrf_pp_signature": chrf_pp_signature,
+        "wrong_language": _wrong_language(translator.bundle, translations),
+        "decoding": describe_decoding(translator.decoding),
+    }
 
 
 def mean_report(reports: Sequence[Report]) -> Report:

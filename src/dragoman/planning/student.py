@@ -283,8 +283,9 @@ def _open_teachers(settings: Distillation, languages: Languages) -> Sequence[Bun
 
 
 def _warn_of_useless(name: str, teacher: Bundle, log: Log) -> None:
-    """Warn of a teacher whose translations of all its test text are useless."""
-    tests = {corpus: test for corpus, test in teacher.scores.items() if isinstance(test, dict)}  # unlike old versions
+    """Warn of a teacher whose translations of all its test and validation text are useless."""
+    scored = {**({"its validation text": teacher.validation} if teacher.validation else {}), **teacher.scores}
+    tests = {corpus: test for corpus, test in scored.items() if isinstance(test, dict)}  # unlike old versions
     scores = {corpus: overall_score(test["bleu"], test["chrf"]) for corpus, test in tests.items()}
     if scores and max(scores.values()) < USELESS:
         log(

@@ -57,9 +57,17 @@ def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | N
         "engine": str(choose(request)),
         "parameters": parameter_counts(bundle.model),
         "vocabulary": {"source": len(bundle.source.vocabulary), "target": len(bundle.target.vocabulary)},
-        "scores": bundle.scores,
+        "scores": _by_direction(bundle, "scores"),
+        "validation": _by_direction(bundle, "validation"),
         "settings": bundle.recipe.to_dict(),
     }
+
+
+def _by_direction(bundle: Bundle, table: str) -> dict[str, Any]:
+    """The scores in a table of a bundle; of a model with several directions, by direction."""
+    if not bundle.facts:
+        return dict(getattr(bundle, table))
+    return {direction: found for direction, tables in bundle.facts.items() if (found := tables.get(table))}
 
 
 def _refuse_mistyped_runs(path: Path) -> None:

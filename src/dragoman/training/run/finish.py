@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from dragoman.bundle import Bundle, choose_direction
+from dragoman.bundle import Bundle, choose_direction, describe_scores
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.prepare import Dataset, sample_languages, sample_text
 from dragoman.doctor.input import TrainingText, describe_text
@@ -14,16 +14,16 @@ from dragoman.doctor.output.check import check_translations
 from dragoman.engines import EngineRequest
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.baseline import nearest_match_baseline
-from dragoman.evaluation.confidence import MIN_PAIRS, calibrate
+from dragoman.evaluation.confidence import MAX_PAIRS, MIN_PAIRS, calibrate
 from dragoman.evaluation.error_analysis import analyze_errors
-from dragoman.evaluation.evaluate import evaluate
+from dragoman.evaluation.evaluate import evaluate, score_translations
 from dragoman.explanation.alignment import choose_rows
 from dragoman.languages.identify import learn_profiles
 from dragoman.lexicon.dictionary import learn_dictionary
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
-from dragoman.system.time_limit import TimeLimit
+from dragoman.system.time_limit import TimeLimit, evenly_spaced
 from dragoman.text.multilingual import name_direction
 from dragoman.training.loop.state import load_weights, mix_start_weights
 from dragoman.training.loop.trainer import LEAST_TRANSLATED, SAMPLES, Trainer
@@ -34,6 +34,9 @@ from dragoman.translator import Translator
 
 VALIDATION = "validation"
 
+FOUND_IN_VALIDATION = ("alignment", "confidence")
+"""Tables of a direction that stay those of the bundle to start from if there is too little text to validate on now."""
+
 COMPARISON_SHARE = 0.3
 """The share of the time left for each of two translations of the texts, by the bundle and by the new translator."""
 
@@ -41,12 +44,15 @@ TESTS_SHARE, CALIBRATION_SHARE = 0.6, 0.4
 """Shares of the time left, which scoring the tests and calibrating the confidence may take; both also analyze."""
 
 
-def score_and_save(trainer: Trainer, model: Transformer, data: RunData, limit: TimeLimit | None = None) -> None:
+def score_and_save(
+    trainer: Trainer, model: Transformer, data: RunData, written: Recipe, limit: TimeLimit | None = None
+) -> None:
     """Load the best weights into a model, score it, and save the bundle.
 
     Args:
         trainer: The trainer after its last step.
         model: A model with the settings of the run; its weights are replaced.
+        written: The recipe of the run, whose text the last of several stages reads from copies.
         data: The test corpora, and the bundle that the training started from, if any: `training.start_share` mixes its
             weights in, and it is scored, too.
         limit: If it leaves too little time, samples of the text are translated.
@@ -63,7 +69,8 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, limit: T
     log.message(f"end of training: {trainer.budget.reason_to_end(progress)}")
     averaged = recipe.training.average > 1
     log.message(f"weights of step {progress.best_step:,}{', averaged with those of earlier validations' * averaged}")
-    bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
+    profiles = learn_profiles(sample_languages(trainer.data)) if trainer.data.directions else {}
+    bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target, profiles=profiles)
     facts, tables = dict[str, dict[str, Any]](), dict[str, Any]()
     directions: list[Languages | None] = list(trainer.data.directions) or [None]
     for number, languages in enumerate(directions):
@@ -75,14 +82,13 @@ def score_and_save(trainer: Trainer, model: Transformer, data: RunData, limit: T
             of_direction, tests = trainer.data.in_direction(languages), _tests_in(data.tests, languages)
         start = data.start_scores and data.start_scores.in_direction(languages)
         tables = _finish_direction(trainer, view, of_direction, tests, start, limit, share)
-        facts[name] = tables
-    if trainer.data.directions:
-        finished = replace(bundle, facts=facts, profiles=learn_profiles(sample_languages(trainer.data)))
-    else:
-        finished = replace(bundle, **tables)
+        before = data.start.facts.get(name, {}) if data.start else {}
+        kept = {table: before[table] for table in FOUND_IN_VALIDATION if before.get(table) and not tables[table]}
+        facts[name] = tables | kept
+    finished = replace(bundle, facts=facts) if trainer.data.directions else replace(bundle, **tables)
     log.metrics.require_directory()
     RunResults(trainer.run).remove_damaged_bundle(log.message)
-    finished.save(trainer.run / "bundle")
+    finished.save(trainer.run / "bundle", written)
     log.line.update(1.0, f"done: trained {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")
 
@@ -152,7 +158,7 @@ def _fit(pairs: list[Pair], translator: Translator, share: float, limit: TimeLim
 def _describe(
     trainer: Trainer, data: Dataset, translator: Translator, fit: Callable[[list[Pair], Translator, float], list[Pair]]
 ) -> dict[str, Any]:
-    """The training text of a direction, the rows of attention that align its words, and its confidence."""
+    """The training text of a direction, the rows of attention that align its words, its confidence and its scores."""
     line = trainer.log.line
     line.update(1.0, "describing the training text …")
     described = describe_training_text(data, translator.bundle.recipe).model_dump()
@@ -163,12 +169,20 @@ def _describe(
         )
     dictionary = data.dictionary or learn_dictionary(sample_text(data))
     rows = choose_rows(translator.bundle_on_device, validation, dictionary)
-    line.update(1.0, "translating validation text, to calibrate the confidence …")
-    fitted = calibrate(translator, validation)
+    line.update(1.0, "translating validation text, for its scores and the confidence …")
+    chosen = evenly_spaced(validation, MAX_PAIRS)
+    references = [pair.target for pair in chosen]
+    translations = list(translator.stream(pair.source for pair in chosen))
+    fitted = calibrate(translations, references)
+    scores = score_translations(translator, list(map(str, translations)), references) if chosen else {}
+    if scores:
+        name = f"{name_direction(translator.bundle.recipe.data.languages)}, " if trainer.data.directions else ""
+        trainer.log.message(f"{name}{VALIDATION}: {describe_scores(scores)}")
     return {
         "training_text": described,
         "alignment": rows._asdict() if rows else {},
         "confidence": fitted.model_dump() if fitted else {},
+        "validation": scores and {"pairs": len(data.validation), **scores},
     }
 
 

@@ -281,7 +281,7 @@ class _Run:
             with trainer.stop.interruptible():
                 if model:
                     (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop, see `need_training`
-                    score_and_save(trainer, model, data, self._limit_of_end())
+                    score_and_save(trainer, model, data, self.written, self._limit_of_end())
         except StopRequested:
             saved = False
         (stopped,) = self.ranks.largest((not saved,))  # the others would go on to the next stage
