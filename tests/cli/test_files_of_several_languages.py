@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -32,14 +33,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (tmp_path / pair / f"train.{code}").write_text("".join(f"{word} {pair}\n" for word in WORDS[code]), "utf-8")
     for code, words in WORDS.items():
         (tmp_path / f"all.{code}").write_text("\n".join(words) + "\n", "utf-8")
-    for code in ("en", "pt-BR", "pt-PT", "sr-Latn", "sr-Cyrl"):
+    for code in ("de", "en", "pt-BR", "pt-PT", "sr-Latn", "sr-Cyrl"):
         (tmp_path / f"v.{code}").write_text(f"a text in {code}\n", "utf-8")
     (tmp_path / "memory.tmx").write_text(TMX, "utf-8")
     rows = ["\t".join(WORDS), *("\t".join(words) for words in zip(*WORDS.values(), strict=True))]
     (tmp_path / "table.tsv").write_text("\n".join(rows) + "\n", "utf-8")
+    pairs = list(zip(WORDS["hsb"], WORDS["de"], strict=True))
+    for suffix, separator in ((".tsv", "\t"), (".csv", ",")):
+        lines = [separator.join(row) for row in [("hsb", "de"), *pairs]]
+        (tmp_path / f"reversed{suffix}").write_text("\n".join(lines) + "\n", "utf-8")
+        (tmp_path / f"unnamed{suffix}").write_text("\n".join(lines[1:]) + "\n", "utf-8")
+    for name, keys in (("reversed", ("hsb", "de")), ("sides", ("source", "target"))):
+        records = (json.dumps(dict(zip(keys, pair, strict=True))) for pair in pairs)
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(records) + "\n", "utf-8")
     return tmp_path
 
 
+TABLES = (".tsv", ".csv", ".jsonl")
 PATHS = ["de-hsb/train.de", "de-hsb/train.hsb", "de-dsb/train.de", "de-dsb/train.dsb"]
 
 
@@ -82,6 +92,12 @@ def read(found: FoundTexts) -> dict[Languages, int]:
         (["memory.tmx"], "de,hsb,dsb", {("de", "hsb"): 1, ("de", "dsb"): 1}),
         (["table.tsv"], "de,hsb,dsb", {("de", "hsb"): 3, ("de", "dsb"): 3, ("hsb", "dsb"): 3}),
         (["all.{lang}"], "hsb,de", {("hsb", "de"): 3}),
+        *(
+            (["reversed" + suffix, "v.en", "v.de"], "de,en,hsb", {("de", "hsb"): 3, ("en", "de"): 1})
+            for suffix in TABLES
+        ),
+        *((["reversed" + suffix, *PATHS[2:]], None, {("hsb", "de"): 3, ("de", "dsb"): 3}) for suffix in TABLES),
+        (["unnamed.tsv"], "hsb,de", {("hsb", "de"): 3}),
         (["v.en", "v.pt-BR", "v.pt-PT"], None, {("en", "pt-BR"): 1, ("en", "pt-PT"): 1, ("pt-BR", "pt-PT"): 1}),
         (
             ["v.en", "v.sr-Latn", "v.sr-Cyrl"],
@@ -122,6 +138,8 @@ def test_several_files_of_the_same_languages_have_one_direction(folder: Path) ->
         ([*PATHS, "v.en", "v.pt-PT"], "de,hsb,dsb", "v.en and v.pt-PT: is in en-pt-PT; --languages lists de, hsb, dsb"),
         (["all.de", "all.hsb", "one", "two"], "de,hsb", "one and two: no text in two of the languages was found"),
         (["memory.tmx"], "de,hsb,fr", "no file has text in fr"),
+        (["unnamed.tsv"], "de,hsb,dsb", "columns or keys are not named after them"),
+        (["sides.jsonl"], "de,hsb,dsb", "columns or keys are not named after them"),
         (["memory.tmx"], "de,de", "a language is named twice"),
         (["memory.tmx"], "de,", "expected language codes"),
     ],
@@ -146,6 +164,11 @@ def test_held_out_text_is_in_a_direction_of_the_training_text(folder: Path) -> N
         find_held_out(["all.de", "all.hsb", "all.dsb", "all.hsb"], FileOptions(), find_texts(PATHS, FileOptions()))
     with pytest.raises(UserError, match="one and two: no text in two of the languages was found"):
         find_held_out(["all.de", "all.hsb", "one", "two"], FileOptions(), train)
+    german = find_texts(PATHS[:2], FileOptions())
+    for other in (["all.de", "all.dsb"], ["all.dsb", "all.hsb"]):
+        with pytest.raises(UserError, match=r"is in (de-dsb|dsb-hsb); the training text is in de-hsb"):
+            find_held_out(other, FileOptions(), german)
+    assert find_held_out(["all.hsb", "all.de"], FileOptions(), german) == [FilePair(source="all.de", target="all.hsb")]
     portuguese = find_texts(["v.en", "v.pt-BR", "v.pt-PT"], FileOptions())
     (reference,) = find_held_out(["v.en", "v.pt-PT"], FileOptions(), portuguese)
     assert isinstance(reference, FilePair)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dragoman.settings import CorpusReference
 
 TABLES = (".csv", ".tsv", ".xlsx")
+UNKNOWN = ("source", "target")
+"""In place of languages that are not known."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def find_references(
             assert isinstance(turned, FilePair)
             raise UserError(f"--languages {options.languages}: exchange {turned.target} and {turned.source}, too")
     elif not languages_needed and isinstance(pair := references[0], FilePair):
-        languages = languages_of_names(pair.source, pair.target) or ("source", "target")
+        languages = languages_of_names(pair.source, pair.target) or UNKNOWN
     else:
         languages = find_languages(references, default)
     return [_turn(each, languages) for each in references], languages
@@ -145,9 +147,9 @@ def find_texts(
         found_in = [(each, _in_languages(each, wanted, data_directory)) for each in as_references(files, options)]
         references = [stated for _, several in found_in for stated in several]
         stated_codes = {code for each in references for code in _languages_of(each)}
+        _refuse_unused(found_in, wanted, f"--languages lists {', '.join(wanted)}")
         if missing := [code for code in wanted if code not in stated_codes]:
             raise UserError(f"--languages {options.languages}: no file has text in {' and '.join(missing)} and another")
-        _refuse_unused(found_in, wanted, f"--languages lists {', '.join(wanted)}")
         return _in_directions(references)
     if not options.languages:
         references = as_references(files, options)
@@ -174,14 +176,21 @@ def find_held_out(
     """The corpora in files to validate or test on, in the directions of training text.
 
     Raises:
-        UserError: A corpus is in none of several directions.
+        UserError: A corpus is in other languages.
     """
     from dragoman.corpus.corpus import pair_languages
+    from dragoman.corpus.references import describe_reference
 
-    references = as_references(files, options) if files else []
+    references, codes = as_references(files, options) if files else [], train.all_languages
     if not train.directions:
+        named = pair_languages(train.references, codes)  # files may be called anything if --languages is given
+        for each, languages in zip(references, pair_languages(references, codes), strict=True):
+            if languages and set(languages) != set(codes) and languages not in named and train.languages != UNKNOWN:
+                raise UserError(
+                    f"{describe_reference(each)}: is in {'-'.join(languages)}; the training text is in "
+                    f"{'-'.join(train.languages)}"
+                )
         return [_turn(each, train.languages) for each in references]
-    codes = train.all_languages
     used: list[tuple[CorpusReference, list[CorpusReference]]] = []
     for each, languages in zip(references, pair_languages(references, codes), strict=True):
         stated = [_state(each, languages)] if languages else _in_languages(each, codes, data_directory)
@@ -213,7 +222,10 @@ def _refuse_unused(
         if used or (isinstance(each, FilePair) and {each.source, each.target} <= in_use):
             continue
         (languages,) = pair_languages([each], codes)
-        state = f"is in {'-'.join(languages)}" if languages else "no text in two of the languages was found"
+        not_found = "no text in two of the languages was found"
+        if not isinstance(each, FilePair):
+            not_found += ", or its columns or keys are not named after them"
+        state = f"is in {'-'.join(languages)}" if languages else not_found
         raise UserError(f"{describe_reference(each)}: {state}; {expected}")
 
 
@@ -227,18 +239,22 @@ def _in_directions(references: list[CorpusReference]) -> FoundTexts:
 def _in_languages(
     reference: CorpusReference, codes: Sequence[str], data_directory: Path | None
 ) -> list[CorpusReference]:
-    """The corpus in every two of these languages that it has."""
+    """The corpus in every two of these languages that it names and has; of only two, it need not name them."""
     from dragoman.corpus.corpus import has_pairs, pair_languages
+    from dragoman.corpus.references import as_corpus_file
     from dragoman.settings import FilePair
 
     if isinstance(reference, FilePair):
         (languages,) = pair_languages([reference], codes)
         return [_state(reference, languages)] if languages and set(languages) <= set(codes) else []
-    return [
+    found = [
         stated
         for languages in combinations(codes, 2)
         if has_pairs(stated := _state(reference, languages), languages, data_directory)
     ]
+    if not found and len(codes) == 2:
+        return [as_corpus_file(reference).model_copy(update={"languages": tuple(codes)})]  # reading it reports problems
+    return found
 
 
 def _languages_of(reference: CorpusReference) -> Languages:

@@ -140,13 +140,17 @@ class TrainingTexts:
         """The recipe for these files; a bundle to start from must agree with it and with the overrides."""
         from dragoman.dataset.pairs import check_first_pairs
         from dragoman.planning.plan import plan_recipe
+        from dragoman.system.progress import ProgressLine
 
         texts, directory = self.texts(), self.data_directory
         if self.limit and (warning := self._describe_delay(self.limit)):
             print_to_stderr(warning)
         held_out = (*texts.validation, *texts.test)
         check_first_pairs(held_out, texts.languages, directory)  # before the training text is read, which takes long
-        return plan_recipe(texts, self.minutes, directory, print_to_stderr, self.start_from, overrides, self.limit)
+        with ProgressLine("planning", often_short=True) as line:
+            return plan_recipe(
+                texts, self.minutes, directory, line.log, self.start_from, overrides, self.limit, line.update
+            )
 
     def _describe_delay(self, limit: TimeLimit) -> str | None:
         """How long the command takes, if there is too much text to end in time."""

@@ -12,6 +12,7 @@ from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError, counted, nearest
 from dragoman.languages.codes import (
     find_language,
+    is_language_code,
     is_machine_translated,
     is_name_of,
     known_language,
@@ -226,10 +227,11 @@ def _find_columns(values: Sequence[str], file: CorpusFile, place: str, languages
         found = match_languages(names, languages)
         if found is None:
             refuse_variants(names, languages, place)
-        if found is None and len(names) != 2:
+        if found is None and (len(names) != 2 or file.languages):  # which may be two of several
             shown = ", ".join(map(repr, names))
             problem = f"{place}: no columns named {languages[0]!r} and {languages[1]!r}, only {shown}"
-            raise UndeclaredError(problem, columns=(1, 2)) if len(names) > 2 else UserError(problem)
+            can_choose = len(names) > 2 and file.languages is None
+            raise UndeclaredError(problem, columns=(1, 2)) if can_choose else UserError(problem)
         if found is None:
             _refuse_other_languages(names, place, languages)
         return found or (0, 1)
@@ -292,7 +294,7 @@ def _single_columns(sources: Sequence[int], targets: Sequence[int]) -> tuple[int
 
 def names_language(cell: str, language: str) -> bool:
     """Whether a cell of a header row names a language: ``de``, ``de-AT``, ``German``, ``text_de``, ``Deutsch (de)``."""
-    return any(
+    return is_name_of(cell, language) or any(
         known_language(word) == without_region(language) or find_language(language, (word,)) is not None
         for word in _words(cell)
     )
@@ -316,10 +318,14 @@ def looks_like_header(values: Iterable[str], languages: Iterable[str]) -> bool:
 def languages_of_header(names: Iterable[str]) -> list[str]:
     """The codes of the two columns that are named after languages, such as ``de-DE`` and ``English``, or an empty list.
 
-    Words such as ``id``, which is also a code, do not name a language.
+    Words such as ``id``, which is also a code, do not name a language. Codes of three letters do if there are no other
+    columns: many of them are words.
     """
-    words = (without_region(name) if looks_like_tag(name) else name for name in map(str.strip, names))
+    words = [without_region(name) if looks_like_tag(name) else name for name in map(str.strip, names)]
     found = [code for word in words if word.casefold() not in _OTHER_WORDS and (code := known_language(word))]
+    if len(words) == 2 and len(found) < 2:
+        no_codes = _OTHER_WORDS | SOURCE_WORDS | TARGET_WORDS
+        found = [word for word in words if is_language_code(word) and word not in no_codes]
     return found if len(found) == len(set(found)) == 2 else []
 
 

@@ -209,6 +209,8 @@ def count_texts(file: str) -> int:
 
 
 _NO_LANGUAGES = SOURCE_WORDS | TARGET_WORDS | {"txt", "raw", "tok", "bpe", "new", "old", "out", "ref"}  # suffixes
+_UNUSED_CODE = "qaa"  # ISO 639-2 reserves it for local use
+_MAY_NAME_NO_LANGUAGE = (*TSV.SUFFIXES, *CSV.SUFFIXES, *xlsx.SUFFIXES, *jsonl.SUFFIXES, *po.SUFFIXES)
 _READ = 2000  # pairs whose languages are recognized
 _SHOWN = 8  # languages in a message
 
@@ -285,7 +287,23 @@ def pair_languages(references: Sequence[CorpusReference], known: Sequence[str] |
 
 
 def has_pairs(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> bool:
-    """Whether a corpus has a pair in two languages; a memory is read as far as the first one."""
+    """Whether a corpus has a pair in two languages that it names; a memory is read as far as the first one.
+
+    Columns and keys such as ``source`` name none: a corpus with them would have pairs in any two languages.
+    """
+    (source, target) = languages
+    possible = [languages]
+    if has_suffix(reference, *_MAY_NAME_NO_LANGUAGE):
+        possible += [(source, _UNUSED_CODE), (_UNUSED_CODE, target)]
+    found = (_has_pairs(_in(reference, each), each, data_directory) for each in possible)
+    return next(found) and not any(found)
+
+
+def _in(reference: CorpusReference, languages: Languages) -> CorpusReference:
+    return reference if isinstance(reference, str) else reference.model_copy(update={"languages": languages})
+
+
+def _has_pairs(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> bool:
     (source, target) = languages
     try:
         with warnings.catch_warnings(action="ignore", category=UserWarning):

@@ -54,7 +54,7 @@ from dragoman.planning.machine_text import weigh_machine_text
 from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with, share_of_known_tokens, train_on_sample
 from dragoman.recipe import build_recipe, overridden
 from dragoman.settings import CorpusReference, Data, Model, Recipe, Text, WeightedCorpus
-from dragoman.system.progress import Log, no_log
+from dragoman.system.progress import Log, Update, no_log, no_update
 from dragoman.system.time_limit import TimeLimit
 from dragoman.text.multilingual import name_direction
 from dragoman.training.report.verdict import FEW_EPOCHS
@@ -198,6 +198,7 @@ def plan_recipe(
     start_from: str | None = None,
     overrides: Sequence[str] = (),
     limit: TimeLimit | None = None,
+    update: Update = no_update,
 ) -> PlannedRecipe:
     """Read the training text and choose a recipe for it.
 
@@ -209,6 +210,7 @@ def plan_recipe(
         start_from: The bundle or run directory that the training starts from.
         overrides: ``SECTION.KEY=VALUE`` each, with which the bundle must agree; they can set the time, too.
         limit: The time for everything, of which training gets the rest; instead of `minutes`.
+        update: Receives the progress of the checks.
 
     Raises:
         UserError: The text or the bundle cannot be used, for example because the bundle is of other languages.
@@ -223,7 +225,7 @@ def plan_recipe(
     )
     train = weigh_machine_text(texts.train, texts.languages, bool(texts.validation), data_directory, log)
     texts = replace(texts, train=train)
-    data, cleaned = clean_data(texts.data(), data_directory, log)
+    data, cleaned = clean_data(texts.data(), data_directory, log, update)
     facts, sample = collect_facts(data.weighted, texts.languages, data_directory, texts.directions)
     if untrained := [each for each in texts.directions if each not in facts.by_direction]:
         log(f"not trained, because no text by people is in that direction: {', '.join(map(name_direction, untrained))}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -47,12 +47,20 @@ NO_DIGESTS: Digests = np.zeros(0, np.int64)
 NO_SENTENCES = HeldOutSentences.read([])
 
 
-def check_corpora(corpora: Corpora, write_to: Path | None = None) -> list[Finding]:
+PASSES = 3
+"""How often all pairs are read: to collect statistics, to compare sides, and to write the copy."""
+
+
+def check_corpora(
+    corpora: Corpora, write_to: Path | None = None, counted: Callable[[int], None] = lambda number: None
+) -> list[Finding]:
     """Find what is wrong with corpora, errors first.
 
     Args:
         corpora: The corpora to check.
         write_to: A new directory for a copy of the training pairs without those that have problems.
+        counted: Receives the numbers of training pairs that have been read, `PASSES` times that of all pairs in total
+            if a copy is written.
 
     Raises:
         UserError: A corpus is missing, empty or cannot be read at all, or the directory is not empty.
@@ -63,7 +71,7 @@ def check_corpora(corpora: Corpora, write_to: Path | None = None) -> list[Findin
     train_digests = NO_DIGESTS
     findings: list[Finding] = []
     with write_cleaned_copy(write_to, corpora.file_names) if write_to else nullcontext() as copy:
-        for reader in corpora.readers(corpora.train):
+        for reader in corpora.readers(corpora.train, counted):
             statistics = collect_statistics(reader)
             findings += _check_corpus(reader, statistics, train_digests, held_out_digests, copy, sentences)
             train_digests = np.concatenate([train_digests, statistics.pair_digests])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -84,6 +84,7 @@ class ChunkedReader:
         target_language: Code of the target language.
         data_directory: Mirror of the dataset catalog.
         line_counts: Lines of the source and of the target; known once all chunks have been read.
+        counted: Receives the number of pairs of each chunk that has been read and used, to show progress.
         unit: What is counted, "line" or "pair" of a file of another format; known once a chunk has been read.
     """
 
@@ -91,6 +92,7 @@ class ChunkedReader:
     source_language: str
     target_language: str
     data_directory: Path | None = None
+    counted: Callable[[int], None] = lambda number: None
     line_counts: tuple[int, int] = field(default=(0, 0), init=False)
     unit: Literal["line", "pair"] = field(default="line", init=False)
     _spool: _Spool | None = field(default=None, init=False, repr=False)
@@ -109,12 +111,15 @@ class ChunkedReader:
             UserError: A file is missing or damaged, or a row of a .tsv or .jsonl file is malformed.
         """
         if self._spool is not None:
-            yield from map(self._spool.read, range(len(self._spool)))
+            for chunk in map(self._spool.read, range(len(self._spool))):
+                yield chunk
+                self.counted(len(chunk))
             return
         spool = _Spool()
         for chunk in self._read_files():
             spool.append(chunk)
             yield chunk
+            self.counted(len(chunk))
         self._spool = spool  # only now, because a reader that stops early has seen a part of the corpus
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[list[str], list[str]]]:

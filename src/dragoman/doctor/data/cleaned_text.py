@@ -15,14 +15,14 @@ from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.references import file_name
 from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs, mark_machine_made
-from dragoman.doctor.data.check import check_corpora
+from dragoman.doctor.data.check import PASSES, check_corpora
 from dragoman.doctor.data.cleaned_copy import DROPPED
 from dragoman.doctor.data.corpora import Corpora, corpora_of_recipe
 from dragoman.doctor.findings.finding import Finding
 from dragoman.errors import UserError, counted
 from dragoman.settings import CorpusReference, Data, FilePair, WeightedCorpus
 from dragoman.system.cache import cache_directory
-from dragoman.system.progress import Log
+from dragoman.system.progress import Log, Meter, Update, no_update
 from dragoman.system.resumable import BuildCache
 from dragoman.system.version import __version__
 from dragoman.text.multilingual import name_direction
@@ -85,8 +85,16 @@ class CleanedText:
         return f"left out {self.left_out:,} of {counted(self.kept + self.left_out, 'pair')}: {reasons}"
 
 
-def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data, CleanedText | None]:
+def clean_data(
+    data: Data, data_directory: Path | None, log: Log, update: Update = no_update
+) -> tuple[Data, CleanedText | None]:
     """The data of a recipe with cleaned training text, if `data.clean` asks for that.
+
+    Args:
+        data: The section of the recipe.
+        data_directory: Mirror of the dataset catalog.
+        log: Receives messages.
+        update: Receives progress.
 
     Raises:
         UserError: A corpus cannot be read, most of the text has problems, or all of a corpus has one, such as swapped
@@ -100,7 +108,9 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
     for corpora in corpora_of_recipe(data, data_directory):
         languages = corpora.source_language, corpora.target_language
         weighted = [each for each in data.weighted if data.languages_of(each.corpus) == languages]
-        cleaned = clean_corpora(corpora, _naming(languages, log) if data.directions else log)
+        name = f"{name_direction(languages)}: " if data.directions else ""  # so that messages about pairs differ
+        log_named, update_named = _naming(name, log, update)
+        cleaned = clean_corpora(corpora, log_named, update=update_named)
         if cleaned.is_mostly_left_out:
             problem = f"most of the training text has problems, which dragoman doctor data explains; {cleaned}"
             raise UserError(f"{problem}; {cleaned.listings[0]} lists them; {REMEDY}")
@@ -115,9 +125,9 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
     return data.model_copy(update={"train": tuple(train), "clean": False}), _join(parts)
 
 
-def _naming(languages: Languages, log: Log) -> Log:
-    """Messages with the languages that they are about, so that those about several pairs of languages differ."""
-    return lambda message: log(f"{name_direction(languages)}: {message}")
+def _naming(name: str, log: Log, update: Update) -> tuple[Log, Update]:
+    """Receivers that put a name in front of messages and progress."""
+    return lambda text: log(name + text), lambda share, text: update(share, name + text)
 
 
 def _join(parts: Sequence[CleanedText]) -> CleanedText:
@@ -164,13 +174,14 @@ def _divide(
             yield corpus.model_copy(update={"corpus": files})
 
 
-def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> CleanedText:
+def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None, update: Update = no_update) -> CleanedText:
     """Copy the training corpora without the pairs in which `check_corpora` finds problems.
 
     Args:
         corpora: The text.
         log: Receives messages.
         root: Where the copy is kept, or found if it was made before; by default in the cache.
+        update: Receives progress.
 
     Raises:
         UserError: A corpus cannot be read, contains errors that training refuses, or comes from a pipe.
@@ -190,8 +201,15 @@ def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> Clean
             pairs = [sum(1 for _ in _open_pairs(corpora, [each])) for each in corpora.train]
         total = sum(pairs)
         log(f"checking {counted(total, 'training pair')}")
+        meter, read = Meter(update, "checking", total), 0
+
+        def count(number: int) -> None:
+            nonlocal read
+            meter.advance((read + number) // PASSES - read // PASSES)
+            read += number
+
         with warnings.catch_warnings(action="ignore", category=UserWarning):  # of files that are read before or later
-            findings = check_corpora(corpora, directory)
+            findings = check_corpora(corpora, directory, count)
         now = [_open_pairs(corpora, references).fingerprint for references in (corpora.train, corpora.held_out)]
         if now != identity["corpora"]:
             raise CorpusChangedError("a file of the text was changed while it was checked")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,10 +29,12 @@ class Corpora:
     held_out: Sequence[CorpusReference] = ()
     data_directory: Path | None = None
 
-    def readers(self, references: Sequence[CorpusReference]) -> list[ChunkedReader]:
-        """A reader of each corpus."""
+    def readers(
+        self, references: Sequence[CorpusReference], counted: Callable[[int], None] = lambda number: None
+    ) -> list[ChunkedReader]:
+        """A reader of each corpus, which calls `counted` with the numbers of pairs that have been read."""
         return [
-            ChunkedReader(reference, self.source_language, self.target_language, self.data_directory)
+            ChunkedReader(reference, self.source_language, self.target_language, self.data_directory, counted)
             for reference in references
         ]
 

@@ -292,7 +292,7 @@ def read_run_data(
     """
     start = open_start(recipe, run, line.log)
     tokenizers = saved_tokenizers(run) or _bundle_tokenizers(recipe, start, teachers)
-    data, cleaned = clean_data(recipe.data, data_directory, line.log)
+    data, cleaned = clean_data(recipe.data, data_directory, line.log, line.update)
     for text in (str(cleaned), *cleaned.warnings) if cleaned else ():
         line.log(text)
     cleaned_recipe = recipe.model_copy(update={"data": data})

@@ -132,7 +132,7 @@ def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, l
 
 
 def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: ProgressLine) -> StageText:
-    data, cleaned = clean_data(recipe.data, data_directory, line.log)
+    data, cleaned = clean_data(recipe.data, data_directory, line.log, line.update)
     if cleaned:
         for text in (str(cleaned), *cleaned.warnings):
             line.log(text)
