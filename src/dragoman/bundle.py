@@ -374,7 +374,10 @@ def describe_scores(report: Mapping[str, Any]) -> str:
     if report.get("wrong_language") is not None:
         scores += f", {report['wrong_language']:.1%} in another language"
     if "sentences" in report:
-        scores += f" ({counted(report['sentences'], 'sentence')}, {report['decoding']})"
+        number = counted(report["sentences"], "sentence")
+        if report.get("pairs", 0) > report["sentences"]:  # of the validation text
+            number = f"{report['sentences']:,} of {counted(report['pairs'], 'sentence')}"
+        scores += f" ({number}, {report['decoding']})"
     return scores
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,8 @@ def test_several_files_of_the_same_languages_have_one_direction(folder: Path) ->
         (["unnamed.tsv"], "de,hsb,dsb", "columns or keys are not named after them"),
         (["sides.jsonl"], "de,hsb,dsb", "columns or keys are not named after them"),
         (["memory.tmx"], "de,de", "a language is named twice"),
+        (["memory.tmx"], None, "for all of them, list them: --languages de,hsb,dsb"),
+        (["reversed.tsv"], "de,dsb", "reversed.tsv: is in hsb-de; --languages lists de, dsb"),
         (["memory.tmx"], "de,", "expected language codes"),
     ],
 )
@@ -185,3 +188,4 @@ def test_the_plan_has_all_directions_and_its_recipe_can_be_read(folder: Path) ->
     assert (recipe.data.temperature > 1, recipe.backtranslation.mono) == (True, ("mono.dsb",))
     summary = planned.summary(recipe)
     assert all(f"{name}: 3 pairs, 25% of the steps" in summary for name in ("de-hsb", "hsb-de", "de-dsb", "dsb-de"))
+    assert re.search(r"^tokens per word: de \d\.\d\d, hsb \d\.\d\d, dsb \d\.\d\d$", summary, re.MULTILINE)

@@ -65,7 +65,7 @@ def distill(
     key_variable: KeyVariableOption = None,
     parallel: ParallelOption = 4,
     directions: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(metavar="DIRECTION", help="Direction of the student, such as de-dsb, of a teacher with several."),
     ] = None,
     force: Force = False,
@@ -103,14 +103,15 @@ def distill(
     refuse_two_budgets(minutes, overrides or [])
     limit = None if minutes is None or resume else TimeLimit.start(minutes)
     keep_freed_memory()
-    run = output or RUNS / "-".join(filter(None, (run_directory(Path(teachers[0])).name, directions, size)))
+    direction = _parse_direction(directions or [], teachers[0])
+    run = output or RUNS / "-".join(filter(None, (run_directory(Path(teachers[0])).name, direction, size)))
     paths = tuple(str(Path(teacher)) for teacher in teachers)  # the same with and without a slash at the end
     runs = [run_directory(Path(path)).resolve() for path in paths]
     if repeated := next((path for index, path in enumerate(paths) if runs[index] in runs[:index]), None):
         raise UserError(f"{repeated}: named twice; each teacher counts once")
     texts = tuple(str(Path(file)) for file in mono or ())
     distillation = Distillation(teachers=paths, mono=texts, round_trip=round_trip)
-    plan = StudentPlan(size, minutes, distillation, directions)
+    plan = StudentPlan(size, minutes, distillation, direction)
     recipe = _find_recipe(run, plan, overrides or [], resume, data_dir)
     if not (resume or force):
         refuse_short_stages(recipe, measure_speed(recipe.training.device, recipe.training.threads))
@@ -118,6 +119,18 @@ def distill(
         raise UserError("--set distillation.teachers: name the teachers as arguments")
     if not train(recipe, run, resume=resume, data_directory=data_dir, limit=limit):
         raise typer.Exit(130)
+
+
+def _parse_direction(directions: list[str], teacher: str) -> str | None:
+    """The direction of the student, or None; raises UserError if there are several."""
+    names = [name for each in directions for name in map(str.strip, each.split(",")) if name]
+    if len(names) > 1:
+        commands = "; ".join(f"dragoman distill {teacher} --directions {name}" for name in names)
+        raise UserError(
+            f"--directions {','.join(names)}: a student has one direction, because it is small; train one for each: "
+            f"{commands}"
+        )
+    return names[0] if names else None
 
 
 def _distill_address(

@@ -252,7 +252,7 @@ def _in_languages(
         for languages in combinations(codes, 2)
         if has_pairs(stated := _state(reference, languages), languages, data_directory)
     ]
-    if not found and len(codes) == 2:
+    if not found and len(codes) == 2 and pair_languages([reference], codes) == [None]:
         return [as_corpus_file(reference).model_copy(update={"languages": tuple(codes)})]  # reading it reports problems
     return found
 

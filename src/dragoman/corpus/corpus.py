@@ -257,7 +257,8 @@ def find_languages(references: Sequence[CorpusReference], default: Callable[[], 
     bases = list(dict.fromkeys(map(without_region, languages)))  # without regions, all units of a language are taken
     chosen = (bases if len(bases) > 1 else languages)[:2]
     example = (":" if any("-" in language for language in chosen) else "-").join(chosen)
-    raise UserError(f"{names}: several languages ({shown}); choose two, such as --languages {example}")
+    several = f"; to train one model for all of them, list them: --languages {','.join(languages[:_SHOWN])}"
+    raise UserError(f"{names}: several languages ({shown}); choose two, such as --languages {example}{several}")
 
 
 def pair_languages(references: Sequence[CorpusReference], known: Sequence[str] | None = None) -> list[Languages | None]:

@@ -419,8 +419,7 @@ def prepare(
         dataset = Dataset(
             source, target, train, validation, dropped, matches=matches, directions=recipe.data.directions, words=words
         )
-        split_words = tokens_per_word(source, sample_languages(dataset))
-        log(f"tokens per word: {', '.join(f'{code} {number:.2f}' for code, number in split_words.items())}")
+        log(f"tokens per word: {describe_tokens_per_word(tokens_per_word(source, sample_languages(dataset)))}")
         return dataset
     (dictionary, lexicon) = words[0]
     return Dataset(source, target, train, validation, dropped, dictionary, lexicon, matches)
@@ -467,6 +466,11 @@ def tokens_per_word(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]]) ->
         words = sum(len(text.split()) for text in sample)
         found[language] = sum(map(len, splits.encode(list(sample)))) / max(1, words)
     return found
+
+
+def describe_tokens_per_word(numbers: Mapping[str, float]) -> str:
+    """What `tokens_per_word` returns, in words."""
+    return ", ".join(f"{code} {number:.2f}" for code, number in numbers.items())
 
 
 def log_shares(pairs: PairStore, data: Data, log: Log) -> None:

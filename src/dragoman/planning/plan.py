@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.pairs import find_training_corpora
+from dragoman.dataset.prepare import describe_tokens_per_word
 from dragoman.dataset.tokenizer_training import balance
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.errors import UserError, counted
@@ -188,6 +189,8 @@ def _describe_directions(facts: TextFacts, temperature: float, epochs: float) ->
         pairs = facts.by_direction[direction]
         times = epochs * share * facts.pairs / max(1, pairs)
         yield f"{name_direction(direction)}: {counted(pairs, 'pair')}, {share:.0%} of the steps, read {times:.1f} times"
+    if facts.tokens_per_word:
+        yield f"tokens per word: {describe_tokens_per_word(facts.tokens_per_word)}"
 
 
 def plan_recipe(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -12,6 +12,7 @@ import numpy as np
 
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.pairs import find_training_corpora
+from dragoman.dataset.prepare import tokens_per_word
 from dragoman.errors import UserError
 from dragoman.languages.scripts import (
     HAN_OR_KANA,
@@ -72,6 +73,7 @@ class TextFacts:
         old_share: Pairs of old text in an epoch for each of these, if training starts from a bundle.
         old_likeness: How similar the old text is, at most 1; see `text_in_common`.
         by_direction: Pairs in each direction of a model with several.
+        tokens_per_word: Of each language of such a model: far more than in the others, if its words are split up.
     """
 
     pairs: int
@@ -85,6 +87,7 @@ class TextFacts:
     old_share: float = 0.0
     old_likeness: float = 0.0
     by_direction: dict[Languages, int] = field(default_factory=dict)
+    tokens_per_word: dict[str, float] = field(default_factory=dict)
 
     def with_pairs(self, number: int) -> TextFacts:
         """The facts about this text with `number` more pairs of the same length on average."""
@@ -310,6 +313,10 @@ def facts_with(facts: TextFacts, tokenizers: tuple[Tokenizer, Tokenizer], sample
         np.array([len(ids) + 1 for ids in tokenizer.encode(texts)])  # with eos
         for tokenizer, texts in zip(tokenizers, (sources, targets), strict=True)
     )
+    by_language: dict[str, list[str]] = defaultdict(list)
+    for pair in sample:
+        for code, text in zip(pair.direction or (), (pair.source, pair.target), strict=False):
+            by_language[code].append(text)
     target_tokens = int(target_lengths.sum())
     longer = np.maximum(source_lengths, target_lengths)
     return replace(
@@ -318,4 +325,5 @@ def facts_with(facts: TextFacts, tokenizers: tuple[Tokenizer, Tokenizer], sample
         longer_side=int(longer.sum()) / max(1, target_tokens),
         typical_length=float((longer**2).sum() / longer.sum()),
         mean_side=(int(source_lengths.sum()) + target_tokens) / max(1, 2 * target_tokens),
+        tokens_per_word=tokens_per_word(tokenizers[0], by_language),
     )

@@ -174,15 +174,17 @@ def _describe(
     references = [pair.target for pair in chosen]
     translations = list(translator.stream(pair.source for pair in chosen))
     fitted = calibrate(translations, references)
-    scores = score_translations(translator, list(map(str, translations)), references) if chosen else {}
-    if scores:
+    scores = dict[str, Any]()
+    if chosen:
+        found = score_translations(translator, list(map(str, translations)), references)
+        scores = {"pairs": len(data.validation), **found}
         name = f"{name_direction(translator.bundle.recipe.data.languages)}, " if trainer.data.directions else ""
         trainer.log.message(f"{name}{VALIDATION}: {describe_scores(scores)}")
     return {
         "training_text": described,
         "alignment": rows._asdict() if rows else {},
         "confidence": fitted.model_dump() if fitted else {},
-        "validation": scores and {"pairs": len(data.validation), **scores},
+        "validation": scores,
     }
 
 
