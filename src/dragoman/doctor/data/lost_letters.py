@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import regex
@@ -183,6 +184,7 @@ class _Spelling:
             self._bigrams[trigram[1:]] += count
             self._letters[trigram[1]] += count
         self._size = max(2, len(self._letters))
+        self._log_probability = cache(self._compute_log_probability)
         sample = [score for word in words[:SPELLING_SAMPLE] for score in self.score(word)]
         self.usual = sum(sample) / max(1, len(sample))
 
@@ -200,19 +202,26 @@ class _Spelling:
         """The log-probability of the likeliest word from which letters were dropped, and its length with its end."""
         best, length = -math.inf, 1
         for _ in range(MAX_DROPPED):
-            tried = (
-                (sum(self.score(changed, 0)), changed)
-                for place in range(len(word) + 1)
-                for letter in special
-                for changed in (word[:place] + letter + word[place:],)
-            )
-            found, word = max(tried)
+            found, word = max(self._with_another_letter(word, special))
             if found <= best:
                 break
             best, length = found, len(word) + 1
         return best, length
 
-    def _log_probability(self, trigram: str, own: int) -> float:
+    def _with_another_letter(self, word: str, special: Sequence[str]) -> Iterator[tuple[float, str]]:
+        """Each word that has a letter more, with its log-probability, the sum of `score`.
+
+        Only the trigrams with the new letter differ from those of the word.
+        """
+        scores = self.score(word, 0)
+        for place in range(len(word) + 1):
+            before, after = f"  {word[:place]}"[-2:], f"{word[place:]} "[:2]
+            for letter in special:
+                around = before + letter + after
+                new = [self._log_probability(around[index : index + 3], 0) for index in range(len(around) - 2)]
+                yield sum([*scores[:place], *new, *scores[place + 2 :]]), word[:place] + letter + word[place:]
+
+    def _compute_log_probability(self, trigram: str, own: int) -> float:
         lower = (max(0, self._bigrams[trigram[1:]] - own) + SMOOTHING / self._size) / (
             max(0, self._letters[trigram[1]] - own) + SMOOTHING
         )
