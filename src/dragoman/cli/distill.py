@@ -127,7 +127,7 @@ def _parse_direction(directions: list[str], teacher: str) -> str | None:
     if len(names) > 1:
         commands = "; ".join(f"dragoman distill {teacher} --directions {name}" for name in names)
         raise UserError(
-            f"--directions {','.join(names)}: a student has one direction, because it is small; train one for each: "
+            f"--directions {','.join(names)}: a student has one direction; train one for each: "
             f"{commands}"
         )
     return names[0] if names else None

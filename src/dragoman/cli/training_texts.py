@@ -148,9 +148,11 @@ class TrainingTexts:
         held_out = (*texts.validation, *texts.test)
         check_first_pairs(held_out, texts.languages, directory)  # before the training text is read, which takes long
         with ProgressLine("planning", often_short=True) as line:
-            return plan_recipe(
+            planned = plan_recipe(
                 texts, self.minutes, directory, line.log, self.start_from, overrides, self.limit, line.update
             )
+            line.update(1.0, "settings are chosen")
+        return planned
 
     def _describe_delay(self, limit: TimeLimit) -> str | None:
         """How long the command takes, if there is too much text to end in time."""
