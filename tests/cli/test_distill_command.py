@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from many_bundles import make_many, texts
 
+from dragoman.bundle import Bundle, languages_of
 from dragoman.recipe import load_recipe
 
 if TYPE_CHECKING:
@@ -103,3 +105,29 @@ def test_the_run_of_a_student_is_named_after_the_directory_of_its_teacher(
     outcome = command("distill", f"{teacher}/bundle/", *SETTINGS)
     assert outcome.code == 0, outcome.error
     assert (tmp_path / "runs" / "ui-tiny" / "bundle").is_dir()
+
+
+def test_a_student_of_a_direction_is_an_ordinary_translator(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_many(decoding__max_length=12).save(tmp_path / "many" / "bundle")
+    for code, lines in texts(count=60).items():
+        (tmp_path / f"train.{code}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    for given, message in (
+        ([], "choose the direction of the student with --directions; there is de-en, de-szl"),
+        (["--directions", "de-fr"], "no direction de-fr; there is de-en, de-szl"),
+        (["--directions", "de-szl,szl-de"], "train one for each: dragoman distill many --directions de-szl; dragoman"),
+        (["--directions", "de-szl", "--directions", "en-de"], "a student has one direction"),
+    ):
+        assert message in command("distill", "many", *given).error
+    outcome = command("distill", "many", "--directions", "szl-de", *SETTINGS)
+    assert outcome.code == 0, outcome.error
+    student = Bundle.load(tmp_path / "runs" / "many-szl-de-tiny")
+    assert (student.recipe.data.languages, student.recipe.data.directions) == (("szl", "de"), ())
+    assert (languages_of(student), student.facts) == ([], {})
+    assert student.validation["bleu"] >= 0
+    card = (tmp_path / "runs" / "many-szl-de-tiny" / "bundle" / "README.md").read_text("utf-8")
+    assert "from Silesian (szl) to German (de)" in card
+    assert "* train.szl and train.de: source and license are not known" in card or "* train.de and train.szl" in card
+    assert "It learned from translations by many: the licenses of that text apply, too." in card
