@@ -136,7 +136,7 @@ clean:
 
 # The packages that exports and engines need.
 .venv/extras: .venv/installed
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[huggingface,onnx,argos,neighbors,tensorboard,site]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[huggingface,onnx,argos,neighbors,tensorboard,site,teachers]'
 	@touch $@
 
 # Training in these programs needs only a part of their dependencies, and all of them cannot be installed together.

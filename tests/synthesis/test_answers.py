@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from teacher_faults import FAULTS, as_json, prepare
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Pair
+from dragoman.synthesis import answer_checks
 from dragoman.synthesis.answer_checks import AnswerChecks, Rejections
 from dragoman.synthesis.answers import Rejected, read_answer, repair
 
@@ -88,6 +91,25 @@ def test_right_answers_remain(pairs: list[Pair], checks: AnswerChecks) -> None:
 )
 def test_what_the_source_has_is_no_addition(source: str, target: str) -> None:
     assert repair(source, target, 3, LANGUAGES) == target
+
+
+def test_what_depends_on_no_other_answer_is_checked_once(
+    pairs: list[Pair], checks: AnswerChecks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To learn what is usual, to watch the first answers, and to write: the same answers are checked three times."""
+    calls: Counter[str] = Counter()
+
+    def counting(name: str) -> None:
+        function = getattr(answer_checks, name)
+        monkeypatch.setattr(answer_checks, name, lambda *values: calls.update([name]) or function(*values))
+
+    for name in ("repair", "quantity_problems", "identify"):
+        counting(name)
+    sources, targets = [pair.source for pair in pairs[-50:]], [f"{pair.target} Indeed." for pair in pairs[-50:]]
+    for each in (AnswerChecks(LANGUAGES), checks, AnswerChecks(LANGUAGES)):
+        each.check(sources, targets)
+    assert max(calls.values()) <= len(sources)
+    assert min(calls.values()) > 0.8 * len(sources)
 
 
 def test_one_sentence_needs_no_number() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,14 @@ from teacher_server import TeacherServer, sentences_of, serve_teacher
 from dragoman.corpus.corpus import find_corpora, read_corpus
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
+from dragoman.synthesis.answer_log import AnswerLog
 from dragoman.synthesis.answers import Rejected
-from dragoman.synthesis.collect import Parallelism
+from dragoman.synthesis.collect import Collector, Parallelism, Speed, requests_of
 from dragoman.synthesis.http_client import BusyServerError, HttpClient, check_address, is_on_this_machine, read_key
 from dragoman.synthesis.prompt import PROMPT, ExamplePairs, PromptWriter
 from dragoman.synthesis.sentence_groups import group_sentences
 from dragoman.synthesis.synthesis import choose_candidate
-from dragoman.synthesis.teachers import TeacherAddress
+from dragoman.synthesis.teachers import TeacherAddress, TeacherOptions
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -327,6 +329,27 @@ def test_parallel_requests_follow_the_speed_of_the_server(monkeypatch: pytest.Mo
     parallelism = Parallelism(most=8, now=8)
     parallelism.refused()
     assert parallelism.now == 4
+
+
+@pytest.mark.parametrize("one_at_a_time", [False, True])
+def test_an_estimate_knows_the_speed_of_the_server(
+    one_at_a_time: bool, server: TeacherServer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    """More requests at once help one kind of server, and not the other."""
+    server.seconds, server.one_at_a_time = 0.2, one_at_a_time
+    teacher = TeacherOptions(TeacherAddress("chat", server.address), ("de", "en"), "m", size=2).open()
+    groups = list(group_sentences([pair.source for pair in pairs], teacher.size))
+    with closing(AnswerLog(tmp_path / "answers")) as answers:
+        speed = Collector(teacher, answers, print).measure(list(requests_of("", groups[:17], 1)))
+    assert len(answers) == 17
+    assert (speed.seconds > 0.8 * speed.alone) is one_at_a_time
+
+
+@pytest.mark.parametrize(("seconds", "first"), [(0.25, [1.0, 0.5, 1 / 3]), (1.0, [1.0, 1.0, 1.0])])
+def test_the_time_of_a_text_includes_the_slower_beginning(seconds: float, first: list[float]) -> None:
+    speed = Speed(seconds, alone=1.0, most=4)
+    assert speed.seconds_for(3) == 3 * first[0]
+    assert speed.seconds_for(100) == pytest.approx(4 * first[0] + 4 * first[1] + 6 * first[2] + 86 * seconds)
 
 
 RUNNER = "import sys; from dragoman.cli import main; sys.argv[0] = 'dragoman'; main()"

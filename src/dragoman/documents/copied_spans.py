@@ -13,6 +13,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment
 from dragoman.documents.sentences import has_words
+from dragoman.languages.sentence_marks import UNSPACED_BEFORE
 from dragoman.text.link import Link
 from dragoman.text.placeholders import Span, SpanKind, find_spans
 from dragoman.text.quantities import (
@@ -28,7 +29,6 @@ Translate = Callable[[Sequence[Segment]], Sequence[Translation]]
 Align = Callable[[Sequence[str], Sequence[str]], Sequence[tuple[Link, ...]]]
 
 _TAG_NAME = regex.compile(r"(?<=</?)[\w:.-]+")
-_CLOSING = ".,;:!?…)]}»”’।。"
 
 
 def check_spans(source: str, translation: str, languages: Languages) -> list[str]:
@@ -152,7 +152,7 @@ def _insert(source: str, places: Sequence[_Place], translated: Translation) -> s
         place, before, after = places[mark.number], text[: mark.start], text[mark.start :]
         is_word = not place.span.startswith("<")  # a tag may touch the word before or after it
         left = place.after_space or (is_word and before[-1:].isalnum())
-        right = (place.before_space and after[:1] not in _CLOSING) or (is_word and after[:1].isalnum())
+        right = (place.before_space and after[:1] not in UNSPACED_BEFORE) or (is_word and after[:1].isalnum())
         before += " " if left and before and not before[-1].isspace() else ""
         text = before + place.span + (" " if right and after and not after[0].isspace() else "") + after
     return text

@@ -22,6 +22,12 @@ OPENING_MARKS = "\"'“‘„‚«‹»([{¿¡「『（【〈《"
 CLOSING_MARKS = "\"'”’“»›)]}」』）】〉》"
 """What may follow the mark at the end of a sentence."""
 
+UNSPACED_BEFORE = ".,;:!?…)]}»”’।॥。"
+"""Before these marks, most languages write no space."""
+
+QUESTION_MARKS = "?？؟;՞፧⁇⸮"
+"""Those of all scripts; the Greek one is U+037E or a semicolon."""
+
 _ORDINAL_LANGUAGES = "bs cs da de dsb et fi hr hsb hu is lb lv no nb pl sk sl sr tr"
 ORDINAL_POINTS = frozenset(_ORDINAL_LANGUAGES.split())
 """Languages that write a point after an ordinal number: no sentence ends in "der 2. Weltkrieg"."""

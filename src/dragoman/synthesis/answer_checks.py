@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.doctor.input import OTHER_LANGUAGE, SourceLanguage, describe_text
@@ -31,6 +32,9 @@ IMPROBABLE = 0.03
 
 Of captions in French, Czech and German, all are below; of English ones of at least four words, none.
 """
+
+_REMEMBERED = 4 * DESCRIBED_PAIRS
+"""Sentences whose checks are remembered: the first ones are checked again when it is known what is usual."""
 
 _SHOWN_EXAMPLES = 2
 _COPIED_SPANS = ("placeholder", "tag", "link")
@@ -78,16 +82,15 @@ class AnswerChecks:
     def _check(self, source: str, answer: Read, number: int) -> Read:
         if isinstance(answer, Rejected):
             return answer
-        repaired = repair(source, answer, number, self.languages)
+        repaired, quantities = _repair(source, answer, number, self.languages)
         if isinstance(repaired, Rejected):
             return repaired
-        problem = next(self._problems(source, repaired), None)
+        problem = next(self._problems(source, repaired, quantities), None)
         return Rejected(problem, answer) if problem else repaired
 
-    def _problems(self, source: str, text: str) -> Iterator[str]:
+    def _problems(self, source: str, text: str, quantities: Sequence[str]) -> Iterator[str]:
         checks = self.usual or PairChecks(None, None)
-        problems = list(quantity_problems(source, text, self.languages))
-        found = checks.problem(source, Translation(text, problems=problems))
+        found = checks.problem(source, Translation(text, problems=list(quantities)))
         if found:
             yield found
         if self._is_other_language(text):
@@ -97,13 +100,27 @@ class AnswerChecks:
         """Whether a translation is certainly in another language than the target language."""
         if self._target:
             return self._target.find_other(text) is not None
-        plain = " ".join(text_between(text, find_spans(text)))
-        target = self.languages[1]
-        if not is_known(target) or sum(1 for _ in words_of(plain)) < MIN_WORDS:
-            return False
-        ranked = identify(plain)
-        own = sum(share for code, share in ranked if same_language(code, target))
-        return bool(ranked) and own < IMPROBABLE
+        return _is_improbable(text, self.languages[1])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _repair(source: str, answer: str, number: int, languages: Languages) -> tuple[Read, Sequence[str]]:
+    """The repaired translation, and what is wrong with its quantities; both depend on no other answer."""
+    repaired = repair(source, answer, number, languages)
+    if isinstance(repaired, Rejected):
+        return repaired, ()
+    return repaired, tuple(quantity_problems(source, repaired, languages))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_improbable(text: str, target: str) -> bool:
+    """Whether a text is in another language, as far as py3langid knows."""
+    plain = " ".join(text_between(text, find_spans(text)))
+    if not is_known(target) or sum(1 for _ in words_of(plain)) < MIN_WORDS:
+        return False
+    ranked = identify(plain)
+    own = sum(share for code, share in ranked if same_language(code, target))
+    return bool(ranked) and own < IMPROBABLE
 
 
 def quantity_problems(source: str, text: str, languages: Languages) -> Iterator[str]:

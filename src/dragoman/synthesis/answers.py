@@ -18,6 +18,7 @@ from typing import Any
 import regex
 
 from dragoman.languages.codes import language_name
+from dragoman.languages.sentence_marks import SENTENCE_ENDS
 from dragoman.text.normalization import collapse_spaces, replace_surrogates, visible_form
 
 
@@ -281,11 +282,11 @@ _CHATTER = regex.compile(
     regex.IGNORECASE,
 )
 _CHATTER_AFTER = regex.compile(
-    r"(?<=[.!?…\"”»])\s+\W*(?:(?:note|hinweis|anmerkung|explanation)\s?:|let me know if\b|please let me know\b"
-    r"|i hope th(?:is|at) helps\b|feel free to\b|this translation\b|would you like me to\b).*$",
+    rf"(?<=[{SENTENCE_ENDS}\"”»])\s+\W*(?:(?:note|hinweis|anmerkung|explanation)\s?:|let me know if\b"
+    r"|please let me know\b|i hope th(?:is|at) helps\b|feel free to\b|this translation\b|would you like me to\b).*$",
     regex.IGNORECASE | regex.DOTALL,
 )
-_IN_BRACKETS = regex.compile(r"\s*[(\[（]([^()\[\]（）]{2,300})[)\]）]\s*([.!?。]?)\s*$")
+_IN_BRACKETS = regex.compile(rf"\s*[(\[（]([^()\[\]（）]{{2,300}})[)\]）]\s*([{SENTENCE_ENDS}]?)\s*$")
 _NOTE_WORDS = regex.compile(
     rf"\b(?:note|lit|literally|literal|meaning|means|i\.e|or|alternativ\w*|formal|informal|hinweis|wörtlich|anm|oder"
     rf"|context|masculine|feminine|plural|singular|uncertain|approx\w*|original|here|{_TRANSLATION_WORDS})\b[.:,]?",
@@ -305,7 +306,7 @@ _ENTITY = regex.compile(r"&(?:amp|quot|apos|lt|gt|nbsp|#\d{2,5}|#x[0-9a-f]{2,4})
 _WRAPPER = regex.compile(r"^<(translation|target|output|answer|result|text|sentence|s|p|t)>(.*)</\1>$", regex.DOTALL)
 _ALTERNATIVES = regex.compile(r"\S\s+/\s+\S|\bor:\s|\boder:\s|\bor, alternatively\b", regex.IGNORECASE)
 _SEPARATOR = regex.compile(r"^\s*(?:->|=>|→|—>|⇒|=|\||—|–|:|\t|\n)+\s*")
-_ENDS_WITH_MARK = regex.compile(r"[.!?…。！？।:;]$")
+_ENDS_WITH_MARK = regex.compile(rf"[{SENTENCE_ENDS}:;]$")
 
 
 def repair(source: str, answer: str, number: int, languages: tuple[str, str]) -> Read:
@@ -435,7 +436,12 @@ def _remove_quotes(source: str, text: str, number: int, languages: tuple[str, st
         if text[0] == opening and text[-1] == closing and not _has_any(inner, {opening, closing} - {"'", "’"}):
             return inner
         after = text[1:-2]
-        if text[0] == opening and text[-2] == closing and text[-1] in ".!?" and not _has_any(after, {opening, closing}):
+        if (
+            text[0] == opening
+            and text[-2] == closing
+            and _ENDS_WITH_MARK.search(text)
+            and not _has_any(after, {opening, closing})
+        ):
             return after if _ENDS_WITH_MARK.search(after) else after + text[-1]
     return text
 

@@ -7,7 +7,8 @@ import queue
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -38,6 +39,9 @@ MIN_GAIN = 1.05
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0  # seconds after a lost connection; twice as long after each further one
 _POLL = 0.05  # seconds between two looks at the flag that stops everything
+
+SAMPLE_SECONDS = 20.0
+"""No more is sent for an estimate after so long, if there was one answer for each of the requests at once."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Parallelism:
         self._characters += characters
         self._answers += 1
         seconds = time.monotonic() - self._since
-        if self._answers < max(4, 2 * self.now) or seconds <= 0:
+        if self._answers < _answers_to_measure(self.now) or seconds <= 0:
             return
         speed = self._characters / seconds
         if self._settled:
@@ -97,6 +101,35 @@ class Parallelism:
     def _start_measurement(self) -> None:
         self._characters = self._answers = 0
         self._since = time.monotonic()
+
+
+def _answers_to_measure(now: int) -> int:
+    """After how many answers to so many requests at once the speed is known."""
+    return max(4, 2 * now)
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How fast a server answers requests of usual size.
+
+    Attributes:
+        seconds: The time for each request while as many as possible are sent at once.
+        alone: The time for a request that no other one delays.
+        most: The most requests at once.
+    """
+
+    seconds: float
+    alone: float
+    most: int
+
+    def seconds_for(self, requests: int) -> float:
+        """The time for requests, of which one more is sent at once from measurement to measurement."""
+        seconds, left = 0.0, requests
+        for now in range(1, self.most):
+            count = min(left, _answers_to_measure(now))
+            seconds += count * max(self.seconds, self.alone / now)
+            left -= count
+        return seconds + left * self.seconds
 
 
 @dataclass(frozen=True)
@@ -140,7 +173,7 @@ class Collector:
     most_cost: float = math.inf
     limit_reached: bool = False
 
-    def collect(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Answer]]:
+    def collect(self, requests: Iterable[Request]) -> Generator[tuple[Request, Answer]]:
         """Send the requests that have no stored answer, and yield each as soon as its answer is stored.
 
         If the iteration is closed or `stop` is true, the answers to what was sent are stored, too. If a server that
@@ -219,6 +252,31 @@ class Collector:
         if problem:
             raise problem
         yield from failures.store()
+
+    def measure(self, requests: Sequence[Request]) -> Speed:
+        """Send requests to measure the speed of the server, as many at once as there may be.
+
+        One is sent alone, because servers load a model when it is first asked. After that, time counts from the moment
+        at which each of the requests at once was answered, if there are more: at the beginning, none is half done.
+
+        Raises:
+            UserError: As `collect`.
+        """
+        most = self.parallelism.most
+        self.parallelism.now = 1
+        answers = [answer for _, answer in self.collect(requests[:1])]
+        self.parallelism.now = most
+        times, started = [0.0], time.monotonic()
+        with closing(self.collect(requests[1:])) as others:
+            for _, answer in others:
+                answers.append(answer)
+                times.append(time.monotonic() - started)
+                if len(times) > most and times[-1] > SAMPLE_SECONDS:
+                    break
+        alone = min((each.seconds for each in answers), default=0.0)
+        begin = most if len(times) > 2 * most else 0
+        count = len(times) - 1 - begin
+        return Speed((times[-1] - times[begin]) / count if count else alone, alone, most)
 
     def describe_usage(self) -> str:
         """Tokens or characters so far, and what they cost."""

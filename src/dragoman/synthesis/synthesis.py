@@ -6,10 +6,12 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.writers import write_corpus
@@ -27,7 +29,6 @@ from dragoman.synthesis.answer_checks import (
 )
 from dragoman.synthesis.answer_log import AnswerLog
 from dragoman.synthesis.answers import Read, Rejected
-from dragoman.synthesis.back_translator import RoundTrip
 from dragoman.synthesis.collect import (
     PARALLEL,
     Collector,
@@ -40,14 +41,21 @@ from dragoman.synthesis.collect import (
 )
 from dragoman.synthesis.sentence_groups import SentenceGroup
 from dragoman.synthesis.teachers import Teacher, TokenUsage
+from dragoman.system.files import temporary_directory
 from dragoman.system.progress import Log, Meter, Update
 from dragoman.system.resumable import digest
+
+if TYPE_CHECKING:
+    from dragoman.synthesis.back_translator import RoundTrip
 
 WATCHED_SENTENCES, WATCHED_PART = 1000, 10
 """After so many sentences, one of so many answers is checked while others are requested; at the end, all are."""
 
 PROMPTS = 500
 """So many prompts of a text are written to estimate the length of all."""
+
+_ROUNDS, _LEAST_PART = 3, 10
+"""For an estimate, each of the requests at once is sent so often, but no more than one of so many groups."""
 
 _EXPECTED = {"duplicates"}
 """Findings of the doctor that are no mistake of the teacher: the text repeats lines."""
@@ -254,24 +262,19 @@ class Synthesis:
     def estimate(self, sentences: int) -> tuple[Estimate, list[SentenceGroup]]:
         """What the whole text will take, and the sample of it that was translated to find out.
 
-        One request is sent alone, because servers load a model when it is first asked, then as many at once as there
-        may be. Tokens that are sent grow with the characters of the prompts, and the rest with those of the sentences.
+        Tokens that are sent grow with the characters of the prompts, and the rest with those of the sentences. The time
+        is that of the requests, and that of checking and writing afterwards.
 
         Args:
             sentences: The least size of the sample.
         """
         collector, pairs, groups = self.collector, self.pairs, list(self.groups)
-        most = collector.parallelism.most
-        count = max(-(-sentences // max(1, pairs.teacher.size)), 1 + -(-most // pairs.candidates))
-        sample = spaced(groups, count)
-        requests = list(pairs.requests(sample))
-        collector.parallelism.now = 1
-        first, others = requests[:1], requests[1:] or requests[:1]
-        list(collector.collect(first))
-        collector.parallelism.now = most
-        started = time.monotonic()
-        list(collector.collect(others))
-        seconds, used = time.monotonic() - started, pairs.answers.usage
+        at_once = -(-collector.parallelism.most // pairs.candidates)  # groups
+        rounds = min(max(1, len(groups) // (_LEAST_PART * at_once)), _ROUNDS)
+        sample = spaced(groups, max(-(-sentences // max(1, pairs.teacher.size)), 1 + rounds * at_once))
+        speed = collector.measure(list(pairs.requests(sample)))
+        sample = [group for group in sample if all(each.name in pairs.answers for each in pairs.requests([group]))]
+        requests, used = list(pairs.requests(sample)), pairs.answers.usage
         characters = pairs.candidates * sum(group.characters for group in groups)
         factor = characters / max(1, used.characters)
         prompts = spaced(groups, PROMPTS)
@@ -284,11 +287,20 @@ class Synthesis:
             characters,
             used.estimated,
         )
-        timed = sum(each.group.characters for each in others)
-        at_once = min(1.0, len(others) / most)  # a short text does not keep all requests busy
         cost = collector.price.cost(usage, pairs.teacher.counts_tokens) if collector.price else None
-        whole = characters / max(1, timed)
-        return Estimate(usage.requests, usage, seconds * max(at_once, 1 / max(1.0, whole)) * whole, cost), sample
+        seconds = speed.seconds_for(usage.requests) + self._seconds_to_write(sample) * len(groups) / max(1, len(sample))
+        return Estimate(usage.requests, usage, seconds, cost), sample
+
+    def _seconds_to_write(self, sample: Sequence[SentenceGroup]) -> float:
+        """The time for checking and writing a sample; what is only loaded once does not count."""
+        seconds = 0.0
+        with temporary_directory() as directory:
+            for number, groups in enumerate((sample[:1], sample)):
+                started = time.monotonic()
+                with suppress(UserError):  # no pair is left
+                    self._write(groups, directory / f"{number}.tsv")
+                seconds = time.monotonic() - started
+        return seconds
 
     def write(self, output: Path, *, marked: bool = True) -> WrittenPairs:
         """Write the pairs of all stored answers, and check the file as `dragoman doctor data` does.
@@ -300,9 +312,12 @@ class Synthesis:
         Raises:
             UserError: No pair is left, or the file cannot be written.
         """
+        return self._write(self.groups, output, marked=marked)
+
+    def _write(self, groups: Sequence[SentenceGroup], output: Path, *, marked: bool = True) -> WrittenPairs:
         source, target = self.pairs.languages
         stated = machine_translated(target, source) if marked else target
-        made = self.pairs.make(self.groups)
+        made = self.pairs.make(groups)
         first = next(made, None)
         if first is None:
             raise UserError(f"{output}: not written, because no pair is left:\n{self.pairs.rejections.table()}")
@@ -322,7 +337,6 @@ class _Watch:
     groups: list[SentenceGroup] = field(default_factory=list)
     checks: AnswerChecks | None = None
     seen: Rejections = field(default_factory=Rejections)
-    translations: list[str] = field(default_factory=list)
     answers: int = 0
 
     def answered(self, request: Request) -> None:
@@ -338,16 +352,12 @@ class _Watch:
         sentences = sum(len(each.sentences) for each in self.groups)
         if self.checks is None and sentences < FIRST_SENTENCES:
             return
-        if self.checks is None:
-            self.checks = self.pairs.fit(self.groups)
-        for group in self.groups:
-            self._count(group, self.checks)
+        is_first = self.checks is None
+        checks = self.checks = self.checks or self.pairs.fit(self.groups)
+        kept = [text for group in self.groups for text in self._count(group, checks)]
         self.groups = []
-        if len(self.translations) >= FIRST_SENTENCES:
-            problem = explain_language(self.translations, self.pairs.languages)
-            self.translations = []
-            if problem:
-                raise UserError(f"{problem}; choose another model, or change the prompt (--prompt)")
+        if is_first and (problem := explain_language(kept, self.pairs.languages)):
+            raise UserError(f"{problem}; choose another model, or change the prompt (--prompt)")
         if self.seen.share > self.max_rejected:
             raise UserError(
                 f"{self.seen.counts.total():,} of {self.seen.sentences:,} translations are rejected, more than "
@@ -355,8 +365,9 @@ class _Watch:
                 f"--max-rejected:\n{self.seen.table()}"
             )
 
-    def _count(self, group: SentenceGroup, checks: AnswerChecks) -> None:
-        if read := self.pairs.read_group(group, checks):
-            for source, each in zip(group.sentences, read, strict=True):
-                self.seen.add(source, each)
-            self.translations += [each for each in read if isinstance(each, str)]
+    def _count(self, group: SentenceGroup, checks: AnswerChecks) -> Iterator[str]:
+        """Count the translations of a group, and yield those that are kept."""
+        for source, each in zip(group.sentences, self.pairs.read_group(group, checks) or (), strict=False):
+            self.seen.add(source, each)
+            if isinstance(each, str):
+                yield each

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_CLOSING = frozenset(".,;:!?…%)]}»”’'।॥")
+from dragoman.languages.sentence_marks import UNSPACED_BEFORE
+
+_CLOSING = frozenset(f"{UNSPACED_BEFORE}%'")
 _OPENING = frozenset("([{«“‘¿¡#$")
 _QUOTES = (('"', '"'), ("„", "“"))
 _JOINING = frozenset({"-", "/", "'", "’"})

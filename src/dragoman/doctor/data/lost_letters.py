@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 
 from dragoman.doctor.data.line_statistics import Flags
 from dragoman.doctor.data.words import HASHES, Words, find_words
+from dragoman.languages.sentence_marks import QUESTION_MARKS
 
 _ESCAPE = re.compile(r"\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|(?:[%=][89A-Fa-f][\dA-Fa-f]){2,}")
 _ADDRESS = re.compile(r"://|^www\.|@|[/=&<>]")  # in such words, escapes and question marks are usual
 _INNER_MARK = regex.compile(r"\p{L}\?+\p{Ll}")
 _FIRST_MARK = regex.compile(r"^\P{L}*\?+\p{Ll}")
 _LAST_MARK = regex.compile(r"\p{L}\?$")
-_MARKS = regex.compile(r"[?？؟;՞፧⁇⸮]")  # question marks of all scripts; the Greek one is U+037E or a semicolon
+_MARKS = regex.compile(f"[{QUESTION_MARKS}]")
 MIN_LOST_WORDS = 3  # words of question marks only
 MIN_LOST_LETTERS = 3  # question marks of a text without letters
 
