@@ -32,7 +32,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # set before torch is imported, also by
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in background jobs of a shell
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the processes that tests start and interrupt
 
-hypothesis.settings.register_profile("any speed", deadline=None)  # the tests also run on busy machines
+# The tests also run on busy machines, and often, each time with other examples.
+hypothesis.settings.register_profile("any speed", deadline=None, max_examples=50)
 hypothesis.settings.load_profile("any speed")
 
 
@@ -143,6 +144,22 @@ def finished_run(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFact
     directory = tmp_path_factory.mktemp("runs") / "tiny"
     assert train(make_recipe(), directory)
     return directory
+
+
+@pytest.fixture(scope="module")
+def unchecked_text() -> Iterator[None]:
+    """In the rest of the module, runs do not check their corpora, which takes longer than a few steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dragoman.doctor.training_checks.MAX_PAIRS", 0)
+        yield
+
+
+@pytest.fixture(scope="module")
+def bare_runs(unchecked_text: None) -> Iterator[None]:
+    """In the rest of the module, runs neither check their corpora nor draw charts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dragoman.training.report.report.draw_charts", lambda *metrics: [])
+        yield
 
 
 @pytest.fixture(scope="session")
