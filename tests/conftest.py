@@ -186,11 +186,22 @@ class Command(Protocol):
         ...
 
 
+@pytest.fixture(scope="session")
+def build_once() -> Callable[..., Any]:
+    """Builds the parser of the command line the first time only, because that takes longer than many commands."""
+    import typer
+
+    return cache(typer.main.get_command)
+
+
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], build_once: Callable[..., Any]
+) -> Command:
     """Runs the command line in this process, which is faster than in a new one."""
     from dragoman.cli import main
 
+    monkeypatch.setattr("typer.main.get_command", build_once)
     # They would apply to all later tests of this process, which would keep the memory that any of them frees.
     monkeypatch.setattr("dragoman.system.memory.keep_freed_memory", lambda: None)
     monkeypatch.setattr("dragoman.system.memory.exempt_from_collection", lambda: None)
