@@ -32,7 +32,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # set before torch is imported, also by
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in background jobs of a shell
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the processes that tests start and interrupt
 
-hypothesis.settings.register_profile("any speed", deadline=None)  # the tests also run on busy machines
+# The tests also run on busy machines, and often, each time with other examples.
+hypothesis.settings.register_profile("any speed", deadline=None, max_examples=50)
 hypothesis.settings.load_profile("any speed")
 
 
@@ -145,6 +146,22 @@ def finished_run(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFact
     return directory
 
 
+@pytest.fixture(scope="module")
+def unchecked_text() -> Iterator[None]:
+    """In the rest of the module, runs do not check their corpora, which takes longer than a few steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dragoman.doctor.training_checks.MAX_PAIRS", 0)
+        yield
+
+
+@pytest.fixture(scope="module")
+def bare_runs(unchecked_text: None) -> Iterator[None]:
+    """In the rest of the module, runs neither check their corpora nor draw charts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dragoman.training.report.report.draw_charts", lambda *metrics: [])
+        yield
+
+
 @pytest.fixture(scope="session")
 def translator(finished_run: Path) -> Translator:
     """The translator of the tiny run."""
@@ -169,11 +186,22 @@ class Command(Protocol):
         ...
 
 
+@pytest.fixture(scope="session")
+def build_once() -> Callable[..., Any]:
+    """Builds the parser of the command line the first time only, because that takes longer than many commands."""
+    import typer
+
+    return cache(typer.main.get_command)
+
+
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], build_once: Callable[..., Any]
+) -> Command:
     """Runs the command line in this process, which is faster than in a new one."""
     from dragoman.cli import main
 
+    monkeypatch.setattr("typer.main.get_command", build_once)
     # They would apply to all later tests of this process, which would keep the memory that any of them frees.
     monkeypatch.setattr("dragoman.system.memory.keep_freed_memory", lambda: None)
     monkeypatch.setattr("dragoman.system.memory.exempt_from_collection", lambda: None)

@@ -111,6 +111,7 @@ def test_searches_give_the_translations_of_the_cpu(bundle: Bundle, search: dict[
 
 def test_all_that_needs_the_model_runs_on_the_device(bundle: Bundle, corpus: Path) -> None:
     source, target = ((corpus / f"test.{language}").read_text().splitlines() for language in ("de", "en"))
+    source, target = source[:8], target[:8]
     pairs = list(zip(source, target, strict=True))
     glossary = Glossary([Term("Hund", "water spaniel"), Term("Frau", "tall lady")])
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,9 +83,15 @@ def commands() -> list[Block]:
     return found
 
 
+@cache
+def command_line() -> Any:
+    """The parser of the command line, which takes longer to build than to parse a command."""
+    return typer.main.get_command(app)
+
+
 def parse(arguments: list[str]) -> tuple[str, dict[str, Any]]:
     """The name and the parameters of a command, parsed by the command line but not run."""
-    command: Any = typer.main.get_command(app)
+    command = command_line()
     name = "dragoman"
     while hasattr(command, "commands") and arguments != ["--help"]:
         name, *arguments = arguments

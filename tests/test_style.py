@@ -12,10 +12,7 @@ import re
 import subprocess
 import tokenize
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "dragoman"
@@ -60,12 +57,6 @@ SHARED_NAMES = {
 """Functions that every module of a table of extensions has."""
 
 
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
-
-
 def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
@@ -100,14 +91,19 @@ def test_public_names_have_one_meaning() -> None:
         assert len(outside) <= 1 or name in SHARED_NAMES, f"{name}: {outside}"
 
 
-@pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_retired_names_do_not_return(path: Path) -> None:
-    module = path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else ROOT).with_suffix("").as_posix()
-    tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
-    names = {token.string for token in tokens if token.type == tokenize.NAME}
-    assert not {module, path.stem} & RETIRED_MODULES
-    assert not names & RETIRED_NAMES
-    assert not {node.name for node in functions(path)} & RETIRED_FUNCTIONS
+def test_retired_names_do_not_return() -> None:
+    found = {}
+    for path in CODE:
+        text = path.read_text(encoding="utf-8")
+        module = path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else ROOT).with_suffix("").as_posix()
+        retired = {module, path.stem} & RETIRED_MODULES
+        retired |= set(re.findall(r"\bdef (\w+)", text)) & RETIRED_FUNCTIONS
+        if set(re.findall(r"\w+", text)) & RETIRED_NAMES:  # maybe in a comment or a string, where they may be
+            tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+            retired |= {token.string for token in tokens if token.type == tokenize.NAME} & RETIRED_NAMES
+        if retired:
+            found[str(path.relative_to(ROOT))] = retired
+    assert found == {}
 
 
 def written_texts() -> list[Path]:

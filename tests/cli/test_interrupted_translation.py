@@ -36,13 +36,13 @@ def interrupt(arguments: list[str], directory: Path, number: signal.Signals) -> 
     """Stop `dragoman translate` once it has finished some lines; returns its exit code and its messages."""
     command = [sys.executable, "-m", "dragoman", "translate", *arguments]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while len(list(directory.glob("*.partial/*.json"))) < 2:
         assert process.poll() is None, "it ended before it was interrupted"
         assert time.monotonic() < deadline
         time.sleep(0.005)
     process.send_signal(number)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=300)
     return process.returncode, error
 
 

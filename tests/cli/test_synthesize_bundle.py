@@ -129,20 +129,20 @@ def test_a_killed_command_is_continued_with_the_same_lines(
     number: signal.Signals, finished_run: Path, mono: Path, uninterrupted: Path, tmp_path: Path
 ) -> None:
     output, partial = tmp_path / "killed.tsv", tmp_path / "killed.tsv.partial"
-    process, blocks, deadline = start(finished_run, mono, output), random.randrange(1, 9), time.monotonic() + 60
+    process, blocks, deadline = start(finished_run, mono, output), random.randrange(1, 9), time.monotonic() + 300
     while len(list(partial.glob("0*.json"))) < blocks:
         assert process.poll() is None, "it ended before it was killed"
         assert time.monotonic() < deadline
         time.sleep(0.001)
     process.send_signal(number)
-    _, printed = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=300)
     assert process.returncode in (-signal.SIGKILL, -signal.SIGINT, 130)  # see the same in test_translate_document
     assert not output.exists()
     assert number == signal.SIGKILL or "add --resume to the same command" in printed
     refused = start(finished_run, mono, output)
-    assert "add --resume to use them" in refused.communicate(timeout=60)[1]
+    assert "add --resume to use them" in refused.communicate(timeout=300)[1]
     process = start(finished_run, mono, output, "--resume")
-    _, printed = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=300)
     assert process.returncode == 0
     assert re.search(r"up to [1-9]\d* lines are translated already", printed)
     assert output.read_bytes() == uninterrupted.read_bytes()
@@ -153,7 +153,7 @@ def test_two_processes_do_not_write_the_same_output(
     finished_run: Path, command: Command, mono: Path, uninterrupted: Path, tmp_path: Path
 ) -> None:
     output, partial = tmp_path / "shared.tsv", tmp_path / "shared.tsv.partial"
-    process, deadline = start(finished_run, mono, output), time.monotonic() + 60
+    process, deadline = start(finished_run, mono, output), time.monotonic() + 300
     while not list(partial.glob("0*.json")):
         assert process.poll() is None, "it ended before the other one started"
         assert time.monotonic() < deadline
@@ -161,7 +161,7 @@ def test_two_processes_do_not_write_the_same_output(
     process.send_signal(signal.SIGSTOP)
     other = command("synthesize", "--teacher", finished_run, "--mono", mono, "--output", output, "--resume")
     process.send_signal(signal.SIGCONT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert (other.code, "another process is writing it" in other.error) == (2, True), other.error
     assert process.returncode == 0
     assert output.read_bytes() == uninterrupted.read_bytes()

@@ -71,7 +71,7 @@ def test_idle_connections_keep_nobody_out_and_leave_nothing_behind(
         is_answered(server)
         assert limit - 5 <= len(server.server.server_state.connections) <= limit or limit > many_files
     is_answered(server)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while len(server.server.server_state.connections) > 5 or open_files() > files + 10:
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -186,7 +186,7 @@ def test_connections_of_one_client_leave_room_for_others(start_server: StartServ
         proxied = [stack.enter_context(connect_from(server, "127.0.0.1")) for _ in range(15)]
         assert all(b"200 OK" in ask_health(each) for each in proxied), "a proxy on the same machine"
     is_answered(server)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while server.config.of_client.keys() - {"127.0.0.1"}:
         assert time.monotonic() < deadline, "nothing is kept of clients that have left"
         time.sleep(0.05)

@@ -71,12 +71,12 @@ def test_endless_heads_are_refused(start_server: StartServer, before: bytes) -> 
 def test_a_client_that_sends_a_byte_now_and_then_is_disconnected(impatient: Running) -> None:
     with socket.create_connection(impatient.address) as connection:
         connection.sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\n")
-        begin = time.monotonic()
+        deadline = time.monotonic() + 60
         with contextlib.suppress(ConnectionError):
-            while time.monotonic() < begin + 5:
+            while True:
                 connection.sendall(b"X: a\r\n")
                 time.sleep(0.05)
-        assert time.monotonic() < begin + 3
+                assert time.monotonic() < deadline, "each line is given the time again"
 
 
 def test_connections_stay_open_between_requests(impatient: Running) -> None:
@@ -169,19 +169,21 @@ def test_other_charsets_of_forms_are_refused(server: Running, charset: str) -> N
 
 
 def test_a_long_text_does_not_stop_other_requests(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, gate = threading.Event(), threading.Event()
+
     def open_slowly(html: str, model: ServedModel) -> SegmentedDocument[str]:
-        time.sleep(2)
+        opened.set()
+        gate.wait(60)
         return open_html_text(html, model)
 
     monkeypatch.setitem(TEXT_FORMATS, "html", open_slowly)
     data = {"q": "<p>Hund</p>" * 500, "source": "de", "target": "en", "format": "html"}
     slow = threading.Thread(target=httpx.post, args=(f"{server.url}/translate",), kwargs={"data": data, "timeout": 30})
     slow.start()
-    time.sleep(0.2)
-    begin = time.monotonic()
-    assert httpx.get(f"{server.url}/health").status_code == 200
-    assert time.monotonic() - begin < 1
+    assert opened.wait(60)
+    assert httpx.get(f"{server.url}/health", timeout=30).status_code == 200
     assert slow.is_alive()
+    gate.set()
     slow.join()
 
 
@@ -204,7 +206,7 @@ def test_connections_above_the_limit_are_closed(impatient: Running) -> None:
     assert 29 <= closed <= 80
     for connection in connections:
         connection.close()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while True:
         with contextlib.suppress(httpx.HTTPError):
             assert impatient.translate("Hund").status_code == 200

@@ -57,7 +57,7 @@ def address(model: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     run = [sys.executable, "-m", "transformers.cli.transformers", "serve", "--port", str(port), "--device", "cpu"]
     process = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     try:
         while True:
             assert process.poll() is None, "the server has ended"

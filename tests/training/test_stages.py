@@ -8,7 +8,7 @@ import random
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -39,30 +39,45 @@ if TYPE_CHECKING:
 FAST = {"steps": 30, "validations": 2, "average": 1, "checkpoint_minutes": 0.0001}
 MONO_LINES = 25
 
+pytestmark = pytest.mark.usefixtures("bare_runs")
 
-@pytest.fixture(autouse=True)
-def no_filter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+
+@pytest.fixture(scope="module", autouse=True)
+def no_filter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep all pairs: the tiny teachers are too bad to pass the filter. Blocks are small."""
-    monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
-    monkeypatch.setattr(block, "BLOCK", 10)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
+        patch.setattr(block, "BLOCK", 10)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
-@pytest.fixture
-def mono(corpus: Path, tmp_path: Path) -> Path:
-    path = tmp_path / "mono.en"
+def write_mono(corpus: Path, directory: Path) -> Path:
+    path = directory / "mono.en"
     path.write_text("".join((corpus / "test.en").read_text("utf-8").splitlines(True)[:MONO_LINES]), "utf-8")
     return path
 
 
 @pytest.fixture
-def make_staged(recipe_document: dict[str, Any], corpus: Path, tmp_path: Path) -> Callable[..., Recipe]:
-    """Makes tiny recipes with stages, for 40 pairs."""
+def mono(corpus: Path, tmp_path: Path) -> Path:
+    return write_mono(corpus, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def train_text(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The files of 40 pairs; those of five more for validation are in the same directory."""
+    directory = tmp_path_factory.mktemp("text")
     for split, number in (("train", 40), ("validation", 5)):
         for language in ("de", "en"):
             lines = (corpus / f"{split}.{language}").read_text("utf-8").splitlines(True)[:number]
-            (tmp_path / f"{split}.{language}").write_text("".join(lines), "utf-8")
-    data = {"train": [f"{tmp_path}/train.{{lang}}"], "validation": [f"{tmp_path}/validation.{{lang}}"], "test": []}
+            (directory / f"{split}.{language}").write_text("".join(lines), "utf-8")
+    return f"{directory}/train.{{lang}}"
+
+
+@pytest.fixture(scope="module")
+def make_staged(recipe_document: dict[str, Any], train_text: str) -> Callable[..., Recipe]:
+    """Makes tiny recipes with stages, for 40 pairs."""
+    data = {"train": [train_text], "validation": [train_text.replace("train.", "validation.")], "test": []}
 
     def make(*overrides: str, **sections: Any) -> Recipe:
         document = recipe_document | {
@@ -72,6 +87,23 @@ def make_staged(recipe_document: dict[str, Any], corpus: Path, tmp_path: Path) -
         return build_recipe(document | sections, overrides)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def finished(make_staged: Any, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Recipe, Path]:
+    """The recipe and the directory of a finished run with back-translation. Tests must not change it."""
+    directory = tmp_path_factory.mktemp("finished")
+    recipe = make_staged(backtranslation={"mono": [str(write_mono(corpus, directory))]})
+    assert train(recipe, directory / "run")
+    return recipe, directory / "run"
+
+
+@pytest.fixture
+def unfinished(finished: tuple[Recipe, Path], tmp_path: Path) -> tuple[Recipe, Path]:
+    """The recipe of the finished run, and a copy of its directory that lacks the bundle."""
+    recipe, run = finished[0], Path(shutil.copytree(finished[1], tmp_path / "run"))
+    shutil.rmtree(run / "bundle")
+    return recipe, run
 
 
 def texts(run: Path, name: str) -> tuple[list[str], list[str]]:
@@ -221,24 +253,22 @@ def test_text_that_changes_while_teachers_are_trained_is_refused(
     assert train(recipe, run, resume=True)
 
 
-def test_text_is_not_needed_once_it_is_translated(make_staged: Any, mono: Path, tmp_path: Path) -> None:
-    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
-    assert train(recipe, run)
-    shutil.rmtree(run / "bundle")
-    mono.unlink()
-    assert train(recipe, run, resume=True)
+def test_text_is_not_needed_once_it_is_translated(unfinished: tuple[Recipe, Path]) -> None:
+    recipe, run = unfinished
+    (mono,) = map(Path, recipe.backtranslation.mono)
+    moved = mono.rename(mono.with_suffix(".moved"))
+    try:
+        assert train(recipe, run, resume=True)
+    finally:
+        moved.rename(mono)
     assert Bundle.load(run)
 
 
 @pytest.mark.parametrize("name", ["text/train-0.source", "text/validation.target", "synthetic/backtranslation.source"])
-def test_missing_text_of_an_unfinished_run_is_made_again(
-    name: str, make_staged: Any, mono: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
-    assert train(recipe, run)
+def test_missing_text_of_an_unfinished_run_is_made_again(name: str, unfinished: tuple[Recipe, Path]) -> None:
+    recipe, run = unfinished
     before = (run / name).read_bytes()
     (run / name).unlink()
-    shutil.rmtree(run / "bundle")
     assert train(recipe, run, resume=True)
     assert (run / name).read_bytes() == before
     assert Bundle.load(run)
@@ -266,11 +296,9 @@ FACTS = {"kinds": 5, "pairs": [], "cleaning": None, "left_out_share": 0}
     ],
 )
 def test_a_damaged_record_without_a_copy_says_how_to_continue(
-    name: str, content: str, advice: str, make_staged: Any, mono: Path, tmp_path: Path
+    name: str, content: str, advice: str, unfinished: tuple[Recipe, Path]
 ) -> None:
-    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
-    assert train(recipe, run)
-    shutil.rmtree(run / "bundle")
+    recipe, run = unfinished
     for copy in (run / "checkpoints").glob(f"*/{name}"):
         copy.unlink()
     (run / name).write_text(content, "utf-8")
@@ -282,21 +310,19 @@ def test_a_damaged_record_without_a_copy_says_how_to_continue(
 
 
 @pytest.mark.parametrize("name", ["text/train-0.source", "text/validation.target", "synthetic/backtranslation.source"])
-def test_damaged_text_of_a_run_is_made_again(name: str, make_staged: Any, mono: Path, tmp_path: Path) -> None:
-    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
-    assert train(recipe, run)
-    shutil.rmtree(run / "bundle")
+def test_damaged_text_of_a_run_is_made_again(name: str, unfinished: tuple[Recipe, Path]) -> None:
+    recipe, run = unfinished
     before = (run / name).read_bytes()
     (run / name).write_bytes(before.partition(b"\n")[2])
     assert train(recipe, run, resume=True)
     assert (run / name).read_bytes() == before
 
 
-def test_other_settings_are_refused_when_resuming(make_staged: Any, mono: Path, tmp_path: Path) -> None:
-    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
-    assert train(recipe, run)
+def test_other_settings_are_refused_when_resuming(make_staged: Any, finished: tuple[Recipe, Path]) -> None:
+    recipe, run = finished
+    mono = list(recipe.backtranslation.mono)
     with pytest.raises(UserError, match=r"backtranslation.method: beam -> sampling"):
-        train(make_staged("backtranslation.method=sampling", backtranslation={"mono": [str(mono)]}), run, resume=True)
+        train(make_staged("backtranslation.method=sampling", backtranslation={"mono": mono}), run, resume=True)
     with pytest.raises(UserError, match="already contains a run"):
         train(recipe, run)
 
@@ -390,10 +416,10 @@ def load_pairs(files: Any) -> list[tuple[str, str]]:
     return list(zip(*read_texts(Path(files.source), Path(files.target)), strict=True))
 
 
-def test_marked_and_weighted_text(make_staged: Any, corpus: Path, mono: Path, tmp_path: Path) -> None:
+def test_marked_and_weighted_text(make_staged: Any, corpus: Path, train_text: str, tmp_path: Path) -> None:
     """Teachers do not learn from text of machines; weights are kept."""
     train_data = [
-        {"corpus": f"{tmp_path}/train.{{lang}}", "weight": 3.0},
+        {"corpus": train_text, "weight": 3.0},
         {"corpus": f"{corpus}/test.{{lang}}", "tagged": True},
     ]
     recipe = make_staged(data={"train": train_data}, diversification={"weight": 2.0})

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 SHORT = ("training.steps=12", "training.validations=3", "training.average=1", "model.dropout=0.1")
 SHARE = "training.start_share=0.5"
 
+pytestmark = pytest.mark.usefixtures("bare_runs")
+
 
 @pytest.fixture
 def base(finished_run: Path, tmp_path: Path) -> Path:

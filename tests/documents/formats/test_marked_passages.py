@@ -63,7 +63,7 @@ def translations(draw: st.DrawFn) -> tuple[PassageDocument, list[Translation]]:
 
 
 @given(items)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_unchanged_sentences_give_the_file(content: list[Item]) -> None:
     opened = document(content)
     raw = "".join(_raw(item) for item in content)
@@ -77,7 +77,7 @@ def _raw(item: Item) -> str:
 
 
 @given(translations())
-@settings(max_examples=600)
+@settings(max_examples=200)
 def test_no_group_and_nothing_fixed_is_lost(case: tuple[PassageDocument, list[Translation]]) -> None:
     opened, translated = case
     before = opened.assemble([Translation(each.text) for each in opened.segments]).decode()
@@ -90,7 +90,7 @@ def test_no_group_and_nothing_fixed_is_lost(case: tuple[PassageDocument, list[Tr
 
 
 @given(translations())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_every_character_of_a_translation_is_written(case: tuple[PassageDocument, list[Translation]]) -> None:
     opened, translated = case
     after = re.sub(r"[()«»‹›# ]", "", opened.assemble(translated).decode())  # a mark may have a space, or stand for one

@@ -116,16 +116,17 @@ ODD: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=lambda line: str(line)[:60])
-def test_odd_lines_change_nothing(odd: dict[str, Any]) -> None:
-    lines = [line for line in FINISHED_RUN if line is not odd]
-    assert render_report(RECIPE, FACTS, [*lines, odd]) == render_report(RECIPE, FACTS, lines)
+def test_odd_lines_change_nothing() -> None:
+    page = render_report(RECIPE, FACTS, FINISHED_RUN)
+    if render_report(RECIPE, FACTS, [*FINISHED_RUN, *ODD]) != page:
+        changing = [odd for odd in ODD if render_report(RECIPE, FACTS, [*FINISHED_RUN, odd]) != page]
+        pytest.fail(f"these lines change the page: {changing}")
 
 
-@pytest.mark.parametrize("value", ["fast", None, 10**400, True])
-def test_odd_values_are_not_drawn(value: object) -> None:
-    odd = train_line(100) | {"loss": value, "speed": value}
-    assert render([odd, train_line(200)]).count("svg") == render([train_line(200)]).count("svg")
+def test_odd_values_are_not_drawn() -> None:
+    values: list[object] = ["fast", None, 10**400, True]
+    odd = [train_line(100 + number) | {"loss": value, "speed": value} for number, value in enumerate(values)]
+    assert render([*odd, train_line(200)]).count("svg") == render([train_line(200)]).count("svg")
 
 
 def test_steps_repeated_after_a_resume_replace_the_first_attempt() -> None:

@@ -22,10 +22,10 @@ class LanguageClassifier:
             source_counts: How often each word occurs in the sources, by its hash, (hashes,).
             target_counts: The same of the targets.
         """
-        totals = max(1, int(source_counts.sum())), max(1, int(target_counts.sum()))
-        ratio = np.log((source_counts + 0.5) / totals[0]) - np.log((target_counts + 0.5) / totals[1])
-        known = source_counts + target_counts >= MIN_COUNT
-        self._log_ratios = np.where(known, np.clip(ratio, -MAX_WORD_EVIDENCE, MAX_WORD_EVIDENCE), 0.0)
+        known = (source_counts + target_counts >= MIN_COUNT).nonzero()[0]
+        logs = [np.log((counts[known] + 0.5) / max(1, int(counts.sum()))) for counts in (source_counts, target_counts)]
+        self._log_ratios = np.zeros(len(source_counts))
+        self._log_ratios[known] = np.clip(logs[0] - logs[1], -MAX_WORD_EVIDENCE, MAX_WORD_EVIDENCE)
 
     def score(self, words: Words) -> Floats:
         """Log-likelihood ratios in nats: positive for the source language, negative for the target language."""

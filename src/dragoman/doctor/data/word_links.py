@@ -168,17 +168,23 @@ def _measure(
     linked: NDArray[np.bool_],
 ) -> _Reliability:
     """The reliability of the words of one side, given which of them match in pairs and in shuffled pairs."""
+    words = np.union1d(hashes, shuffled_hashes)  # only these differ, and they are few of all possible words
     rates = []
-    for words, matches in ((hashes, matched), (shuffled_hashes, shuffled_matched)):
-        mean = matches[linked[words]].mean() if linked[words].any() else 0.5
-        count = np.bincount(words, minlength=HASHES)
-        rate = (np.bincount(words, matches, minlength=HASHES) + PRIOR_COUNT * mean) / (count + PRIOR_COUNT)
+    for found, matches in ((hashes, matched), (shuffled_hashes, shuffled_matched)):
+        mean = matches[linked[found]].mean() if linked[found].any() else 0.5
+        places, size = np.searchsorted(words, found), len(words) + 1  # the last is that of all other words
+        count = np.bincount(places, minlength=size)
+        rate = (np.bincount(places, matches, minlength=size) + PRIOR_COUNT * mean) / (count + PRIOR_COUNT)
         rates.append(np.clip(rate, 0.005, 0.98))
     rate, chance = rates
-    match = np.clip(np.log(rate / chance), 0.0, MAX_MATCH)
-    miss = np.clip(np.log((1 - rate) / (1 - chance)), -MAX_MISS, 0.0)
+    measured = (
+        np.clip(np.log(rate / chance), 0.0, MAX_MATCH),
+        np.clip(np.log((1 - rate) / (1 - chance)), -MAX_MISS, 0.0),
+    )
+    match, miss = (np.full(HASHES, values[-1], np.float32) for values in measured)
+    match[words], miss[words] = (values[:-1] for values in measured)
     miss[~linked] = 0.0  # a word without links says nothing if it is not on the other side
-    return _Reliability(match.astype(np.float32), miss.astype(np.float32))
+    return _Reliability(match, miss)
 
 
 def _keys(source_hashes: NDArray[np.int64], target_hashes: NDArray[np.int64]) -> NDArray[np.uint64]:
