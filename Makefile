@@ -100,6 +100,7 @@ bench-training: .venv/extras .venv-peers/installed
 # Writes the generated pages. The picture of the README: python docs/generate_animation.py runs/quickstart
 docs: .venv/installed
 	$(BIN)/python docs/generate_recipes.py
+	$(BIN)/python docs/generate_findings.py
 	$(BIN)/python docs/generate_reference.py
 
 # The pages as a website that needs no network: open build/site/index.html

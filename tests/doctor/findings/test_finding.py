@@ -23,7 +23,7 @@ def test_a_finding_has_the_usual_severity_cause_and_fix_of_its_code() -> None:
         f"  fix: {usual.fix}",
         f"  tested: {usual.tested}",
         f"  effect: {usual.effect}",
-        "  read: docs/doctor.md#overflow, chapter 5 of the course",
+        "  read: docs/findings.md#overflow, chapter 5 of the course",
     ]
 
 

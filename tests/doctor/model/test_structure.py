@@ -167,7 +167,7 @@ def test_a_mistake_is_noted_alone(mistake: str) -> None:
     assert (finding.code, finding.severity) == (code, "note")
     assert message in finding.message
     assert finding.effect
-    assert finding.read.startswith(f"docs/doctor.md#{code}")
+    assert finding.read.startswith(f"docs/findings.md#{code}")
 
 
 def test_a_model_without_mistakes_has_no_notes() -> None:

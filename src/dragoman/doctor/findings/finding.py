@@ -23,6 +23,8 @@ class FindingType:
         tested: How it was tested.
         effect: What it does to translations.
         chapter: The chapter of the course about it; 0 for none.
+        example: A message, without the name of the corpus; empty if the report words it.
+        details: What else the reference of findings says, as Markdown.
     """
 
     severity: Severity
@@ -31,6 +33,8 @@ class FindingType:
     tested: str = ""
     effect: str = ""
     chapter: int = 0
+    example: str = ""
+    details: str = ""
 
 
 _DETAILS = ("cause", "fix", "tested", "effect", "read")

@@ -42,5 +42,5 @@ def make_finding(
         fix or usual.fix,
         usual.tested,
         usual.effect,
-        f"docs/doctor.md#{code}" + (f", chapter {usual.chapter} of the course" if usual.chapter else ""),
+        f"docs/findings.md#{code}" + (f", chapter {usual.chapter} of the course" if usual.chapter else ""),
     )
