@@ -126,10 +126,7 @@ def _parse_direction(directions: list[str], teacher: str) -> str | None:
     names = [name for each in directions for name in map(str.strip, each.split(",")) if name]
     if len(names) > 1:
         commands = "; ".join(f"dragoman distill {teacher} --directions {name}" for name in names)
-        raise UserError(
-            f"--directions {','.join(names)}: a student has one direction; train one for each: "
-            f"{commands}"
-        )
+        raise UserError(f"--directions {','.join(names)}: a student has one direction; train one for each: {commands}")
     return names[0] if names else None
 
 
