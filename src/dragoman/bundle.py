@@ -316,7 +316,7 @@ class Bundle:
                 *(f"* {name}: {describe_scores(report)}" for name, report in reports.items()),
                 "",
             ]
-        if any(name.endswith(_VALIDATION) for name in reports):
+        if any(tables.get("validation") for tables in self._tables.values()):
             lines += [_describe_validation(written.data), ""]
         if any(tables.get("training_text") for tables in self._tables.values()):
             lines += ["## What it is bad at", "", *self._weak_points(reports), ""]

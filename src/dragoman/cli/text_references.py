@@ -183,9 +183,10 @@ def find_held_out(
 
     references, codes = as_references(files, options) if files else [], train.all_languages
     if not train.directions:
-        named = pair_languages(train.references, codes)  # files may be called anything if --languages is given
         for each, languages in zip(references, pair_languages(references, codes), strict=True):
-            if languages and set(languages) != set(codes) and languages not in named and train.languages != UNKNOWN:
+            if languages is None or set(languages) == set(codes) or train.languages == UNKNOWN:
+                continue
+            if languages not in pair_languages(train.references, codes):  # files with --languages may have any names
                 raise UserError(
                     f"{describe_reference(each)}: is in {'-'.join(languages)}; the training text is in "
                     f"{'-'.join(train.languages)}"

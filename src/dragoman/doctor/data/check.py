@@ -52,14 +52,14 @@ PASSES = 3
 
 
 def check_corpora(
-    corpora: Corpora, write_to: Path | None = None, counted: Callable[[int], None] = lambda number: None
+    corpora: Corpora, write_to: Path | None = None, on_read: Callable[[int], None] = lambda number: None
 ) -> list[Finding]:
     """Find what is wrong with corpora, errors first.
 
     Args:
         corpora: The corpora to check.
         write_to: A new directory for a copy of the training pairs without those that have problems.
-        counted: Receives the numbers of training pairs that have been read, `PASSES` times that of all pairs in total
+        on_read: Receives the numbers of training pairs that have been read, `PASSES` times that of all pairs in total
             if a copy is written.
 
     Raises:
@@ -71,7 +71,7 @@ def check_corpora(
     train_digests = NO_DIGESTS
     findings: list[Finding] = []
     with write_cleaned_copy(write_to, corpora.file_names) if write_to else nullcontext() as copy:
-        for reader in corpora.readers(corpora.train, counted):
+        for reader in corpora.readers(corpora.train, on_read):
             statistics = collect_statistics(reader)
             findings += _check_corpus(reader, statistics, train_digests, held_out_digests, copy, sentences)
             train_digests = np.concatenate([train_digests, statistics.pair_digests])

@@ -84,7 +84,7 @@ class ChunkedReader:
         target_language: Code of the target language.
         data_directory: Mirror of the dataset catalog.
         line_counts: Lines of the source and of the target; known once all chunks have been read.
-        counted: Receives the number of pairs of each chunk that has been read and used, to show progress.
+        on_read: Receives the number of pairs of each chunk that has been read and used, to show progress.
         unit: What is counted, "line" or "pair" of a file of another format; known once a chunk has been read.
     """
 
@@ -92,7 +92,7 @@ class ChunkedReader:
     source_language: str
     target_language: str
     data_directory: Path | None = None
-    counted: Callable[[int], None] = lambda number: None
+    on_read: Callable[[int], None] = lambda number: None
     line_counts: tuple[int, int] = field(default=(0, 0), init=False)
     unit: Literal["line", "pair"] = field(default="line", init=False)
     _spool: _Spool | None = field(default=None, init=False, repr=False)
@@ -113,13 +113,13 @@ class ChunkedReader:
         if self._spool is not None:
             for chunk in map(self._spool.read, range(len(self._spool))):
                 yield chunk
-                self.counted(len(chunk))
+                self.on_read(len(chunk))
             return
         spool = _Spool()
         for chunk in self._read_files():
             spool.append(chunk)
             yield chunk
-            self.counted(len(chunk))
+            self.on_read(len(chunk))
         self._spool = spool  # only now, because a reader that stops early has seen a part of the corpus
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[list[str], list[str]]]:

@@ -205,8 +205,9 @@ def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None, update: 
 
         def count(number: int) -> None:
             nonlocal read
-            meter.advance((read + number) // PASSES - read // PASSES)
-            read += number
+            before = min(total, read // PASSES)
+            read += number  # also pairs with an empty side, which do not count in the total
+            meter.advance(min(total, read // PASSES) - before)
 
         with warnings.catch_warnings(action="ignore", category=UserWarning):  # of files that are read before or later
             findings = check_corpora(corpora, directory, count)

@@ -30,11 +30,11 @@ class Corpora:
     data_directory: Path | None = None
 
     def readers(
-        self, references: Sequence[CorpusReference], counted: Callable[[int], None] = lambda number: None
+        self, references: Sequence[CorpusReference], on_read: Callable[[int], None] = lambda number: None
     ) -> list[ChunkedReader]:
-        """A reader of each corpus, which calls `counted` with the numbers of pairs that have been read."""
+        """A reader of each corpus, which calls `on_read` with the numbers of pairs that have been read."""
         return [
-            ChunkedReader(reference, self.source_language, self.target_language, self.data_directory, counted)
+            ChunkedReader(reference, self.source_language, self.target_language, self.data_directory, on_read)
             for reference in references
         ]
 
