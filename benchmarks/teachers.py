@@ -200,7 +200,7 @@ def measure_kills(number: int) -> None:
 
 
 def measure_estimate(sentences: int) -> None:
-    """Compares an estimate with the tokens and the time of the whole text, for three kinds of servers."""
+    """Compares an estimate with the tokens and the time of the whole text, for two kinds of servers."""
     pairs = captions(sentences)
     table = {pair.source: pair.target for pair in pairs}
     for name, seconds, single in (("constant time", 0.2, False), ("one after another", 0.05, True)):

@@ -82,6 +82,7 @@ def test_right_answers_remain(pairs: list[Pair], checks: AnswerChecks) -> None:
         ("Alle # Objekte löschen", "# objects to delete"),
         ("„Komm“, sagte er.", "– Come, he said."),
         ("„Komm“, sagte er.", "- Come, he said."),
+        ("_ Projekt", "प्रोजेक्ट (_ P)"),
         ("Ein <s>alter</s> Hund", "An <s>old</s> dog"),
         ("Ich kann diese Anfrage nicht bearbeiten.", "I cannot process this request."),
         ("Ich spreche die Sprache nicht.", "I don't speak the language."),

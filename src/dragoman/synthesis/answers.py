@@ -287,6 +287,8 @@ _CHATTER_AFTER = regex.compile(
     regex.IGNORECASE | regex.DOTALL,
 )
 _IN_BRACKETS = regex.compile(rf"\s*[(\[（]([^()\[\]（）]{{2,300}})[)\]）]\s*([{SENTENCE_ENDS}]?)\s*$")
+_ACCELERATOR = regex.compile(r"[_&~]\s?[\p{L}\d]")
+"""The key for a menu, which follows the name in scripts that lack it."""
 _NOTE_WORDS = regex.compile(
     rf"\b(?:note|lit|literally|literal|meaning|means|i\.e|or|alternativ\w*|formal|informal|hinweis|wörtlich|anm|oder"
     rf"|context|masculine|feminine|plural|singular|uncertain|approx\w*|original|here|{_TRANSLATION_WORDS})\b[.:,]?",
@@ -347,7 +349,8 @@ def _problem(source: str, text: str) -> str | None:
         return "several lines"
     if _find_preamble(source, text):
         return "notes"
-    if (bracket := _IN_BRACKETS.search(text)) and not _has_any(source, "()[]（）") and " " in bracket[1].strip():
+    bracket = None if _has_any(source, "()[]（）") else _IN_BRACKETS.search(text)
+    if bracket and " " in bracket[1].strip() and not (_ACCELERATOR.fullmatch(bracket[1]) and bracket[1][0] in source):
         return "notes"
     if _CHATTER_AFTER.search(text) and not _CHATTER_AFTER.search(source):
         return "notes"
