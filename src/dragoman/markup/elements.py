@@ -57,6 +57,7 @@ LINES = Element(ends=True, lines=True)
 BREAK = Element(ends=True, wraps=True, kept=True)
 DIVIDER = Element(ends=True, kept=True)
 WORD = Element(kept=True, word=True)
+FORMULA = Element(apart=True, word=True)
 CODE = Element(kept=True, word=True, alone=True)
 FIELD = Element(kept=True, word=True, filled=True)
 OBJECT = Element(kept=True, space=True)
@@ -154,6 +155,9 @@ def _table(*rows: tuple[Element, str]) -> Mapping[str, Element]:
     return {name: element for element, names in rows for name in names.split()}
 
 
+_IN_FORMULAS = "mi mn mo ms annotation annotation-xml"
+"""Elements of MathML whose content is no text, unlike that of `mtext`."""
+
 _OF_DRAWINGS = "desc text"
 """Elements of SVG with text, which programs use as names of other things, too."""
 
@@ -166,13 +170,15 @@ HTML = Elements(
             BLOCK,
             "address article aside blockquote body button caption center colgroup dd details dialog dir div dl dt "
             "fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li "
-            "main menu nav noframes noscript ol optgroup option p search section select summary table tbody td tfoot "
-            f"th thead title tr ul {_VOID_BLOCKS} {_OF_DRAWINGS}",
+            "main menu mtext nav noframes noscript ol optgroup option p search section select summary table tbody td "
+            f"tfoot th thead title tr ul {_VOID_BLOCKS} {_OF_DRAWINGS}",
         ),
         (LINES, "pre"),
         (BREAK, "br"),
         (DIVIDER, "textarea"),
-        (WORD, "code kbd math samp var"),
+        (WORD, "code kbd samp var"),
+        (FORMULA, "math"),
+        (HIDDEN, _IN_FORMULAS),
         (OBJECT, "area embed img input"),
         (BOX, "audio canvas iframe object svg video"),
         (HIDDEN, "metadata param script source style template track wbr"),
@@ -225,7 +231,8 @@ UNCLOSED = frozenset(("br", "hr", "img", "li", "p", "wbr"))
 
 XML = Elements(
     {
-        **{name: row for name, row in HTML.rows.items() if row in (WORD, CLINGING, MAYBE_NOTE, LINK)},
+        **{name: row for name, row in HTML.rows.items() if row in (WORD, FORMULA, CLINGING, MAYBE_NOTE, LINK)},
+        **dict.fromkeys(_IN_FORMULAS.split(), HIDDEN),
         "img": OBJECT,
         "svg": BOX,
     }
@@ -237,7 +244,7 @@ CODES = Elements(
 )
 """The inline elements of translation files (XLIFF, TMX)."""
 
-NCX = Elements(_table((DIVIDER, "head")), others=BLOCK)
+NCX = Elements(_table((DIVIDER, "head docAuthor")), others=BLOCK)
 """Tables of contents of EPUB books."""
 
 ODT = Elements(

@@ -417,6 +417,16 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
     "fixed: placeholder after a point, table": ("a.csv", DE, "id,text\n1,¦Ich bin müde! ¦%s liest.\n2,¦Hund hier\n"),
     "fixed: keys in HTML": ("a.html", DE, "<p>¦Drücke <kbd>F5</kbd>, dann <kbd>Strg</kbd>+<kbd>R</kbd>.</p>"),
     "fixed: formula in HTML": ("a.html", DE, "<p>¦Sei <math><mi>x</mi></math> groß.</p>"),
+    "fixed: words in a formula": (
+        "a.html",
+        DE,
+        "<p>¦Sei <math><mi>⟦Hund⟧</mi><mo>=</mo><mtext>¦falls er läuft</mtext><mtext> </mtext></math> groß.</p>",
+    ),
+    "fixed: words in a formula in Markdown": (
+        "a.md",
+        DE,
+        "¦Sei <math><mi>⟦Hund⟧</mi><mtext>¦falls er läuft</mtext></math> groß.\n",
+    ),
     "fixed: options of a form": (
         "a.html",
         DE,
@@ -543,18 +553,40 @@ def strict_document() -> bytes:
     )
 
 
+def with_members(data: bytes, members: dict[str, str]) -> bytes:
+    """A document with other members."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    return package({**files, **members})
+
+
 def slides_with_diagram() -> bytes:
     """SmartArt: its texts are in another part."""
-    files = {}
-    with zipfile.ZipFile(io.BytesIO(pptx(content="<a:p><a:r><a:t>Ein Hund</a:t></a:r></a:p>"))) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    files["ppt/slides/_rels/slide1.xml.rels"] = relationships({"../diagrams/data1.xml": "diagramData"}).encode()
-    files["ppt/diagrams/data1.xml"] = (
+    diagram = (
         f'{HEAD}<dgm:dataModel xmlns:dgm="d" xmlns:a="a">'
         "<dgm:pt><dgm:t><a:bodyPr/><a:p><a:r><a:t>Ein Kasten</a:t></a:r>"
         "</a:p></dgm:t></dgm:pt></dgm:dataModel>"
-    ).encode()
-    return package(files)
+    )
+    return with_members(
+        pptx(content="<a:p><a:r><a:t>Ein Hund</a:t></a:r></a:p>"),
+        {
+            "ppt/slides/_rels/slide1.xml.rels": relationships({"../diagrams/data1.xml": "diagramData"}),
+            "ppt/diagrams/data1.xml": diagram,
+        },
+    )
+
+
+def stated(root: str, names: str = "", inside: str = "{}") -> str:
+    """What documents state about themselves: a reader sees the first three of these."""
+    texts = (
+        "<dc:title>Ein Buch</dc:title><dc:subject>Über Hunde</dc:subject><dc:description>&lt;p&gt;Ein &lt;b&gt;gutes"
+        "&lt;/b&gt; Buch&lt;/p&gt;</dc:description><dc:creator>⟦Anna Wald⟧</dc:creator><dc:publisher>⟦Wald Verlag⟧"
+        '</dc:publisher><dc:title xml:lang="fr">⟦Un livre⟧</dc:title><dc:language>de</dc:language>'
+    )
+    return f'<{root} xmlns:dc="http://purl.org/dc/elements/1.1/"{names}>{inside.format(texts)}</{root}>'
+
+
+STATED = ["Ein Buch", "Über Hunde", "Ein gutes Buch"]
 
 
 def chapter(body: str) -> bytes:
@@ -570,6 +602,63 @@ DRAWING = (
 )
 
 PACKAGES: dict[str, tuple[str, tuple[str, str], bytes, list[str]]] = {
+    "format: title of a book": (
+        "a.epub",
+        DE,
+        with_members(
+            epub(),
+            {
+                "OEBPS/content.opf": stated(
+                    "package",
+                    inside="<metadata>{}<meta property='title-type'>⟦main⟧</meta></metadata><manifest><item id='c' "
+                    "href='chapter.xhtml' media-type='application/xhtml+xml'/></manifest><spine><itemref idref='c'/>"
+                    "</spine>",
+                )
+            },
+        ),
+        STATED,
+    ),
+    "format: title of a Word document": (
+        "a.docx",
+        DE,
+        with_members(
+            docx(),
+            {
+                "_rels/.rels": relationships({"word/document.xml": "officeDocument", "x/y.xml": "core-properties"}),
+                "x/y.xml": stated("cp:coreProperties", ' xmlns:cp="cp"'),
+            },
+        ),
+        STATED,
+    ),
+    "format: title of a presentation": (
+        "a.pptx",
+        DE,
+        with_members(
+            pptx(),
+            {
+                "_rels/.rels": relationships({"ppt/presentation.xml": "officeDocument", "core.xml": "core-properties"}),
+                "core.xml": stated("cp:coreProperties", ' xmlns:cp="cp"'),
+            },
+        ),
+        STATED,
+    ),
+    "format: title of an ODT document": (
+        "a.odt",
+        DE,
+        with_members(
+            odt(), {"meta.xml": stated("office:document-meta", ' xmlns:office="o"', "<office:meta>{}</office:meta>")}
+        ),
+        STATED,
+    ),
+    "fixed: words in a formula of a book": (
+        "a.epub",
+        DE,
+        chapter(
+            "<p>Es gilt <math><mi>⟦Hund⟧</mi><mtext>falls er läuft</mtext><annotation>⟦\\\\text{falls}⟧</annotation>"
+            "</math> heute.</p>"
+        ),
+        ["Es gilt {1} heute.", "falls er läuft"],
+    ),
     "lines: strict Word document": ("a.docx", DE, strict_document(), ["Ein Hund"]),
     "lines: diagram of a slide": ("a.pptx", DE, slides_with_diagram(), ["Ein Hund", "Ein Kasten"]),
     "lines: chapter with another suffix": ("a.epub", DE, epub(name="Kapitel%20eins.xml"), ["Ein Hund"]),
@@ -673,6 +762,7 @@ def test_segments_of_packages(case: str) -> None:
     document = open_document(data, name, languages)
     found = [segment.text for segment in document.segments]
     assert list(dict.fromkeys(text for text in found if text in texts)) == texts
+    assert "⟦" not in "".join(found), "what is left alone"
     changed = document.assemble(list(map(mark_start, document.segments)))
     again = open_document(changed, name, languages).segments
     assert sum(segment.text.count(START) for segment in again) == len(found)

@@ -171,7 +171,10 @@ def test_parts_of_documents_without_relationships_are_found_by_what_they_are(nam
     with zipfile.ZipFile(io.BytesIO(DOCUMENTS[name])) as archive:
         members = {each: archive.read(each) for each in archive.namelist() if not each.endswith((".rels", ".opf"))}
     texts = Counter(each.text for each in open_document(package(members), name, LANGUAGES).segments)
-    assert texts == Counter(each.text for each in open_document(DOCUMENTS[name], name, LANGUAGES).segments)
+    stated = {"Buch": 1} if name == "a.epub" else {}  # in the member that is missing
+    assert texts + Counter(stated) == Counter(
+        each.text for each in open_document(DOCUMENTS[name], name, LANGUAGES).segments
+    )
 
 
 def test_a_member_that_no_part_refers_to_is_kept() -> None:

@@ -15,6 +15,7 @@ from dragoman.documents.formats.package import (
     PackagedDocument,
     Relationships,
     find_by_root,
+    open_properties,
     warn_of_comments,
 )
 from dragoman.documents.passage import to_parts
@@ -55,7 +56,7 @@ def _find_text(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, Ope
             f"{file.name}: is not a Word document, because it contains no text; save it again in its program"
         )
     _warn_of_comments(file, archive, [each for part in main for each in related.targets(part, "comments")])
-    return dict.fromkeys(names, open_office_xml)
+    return _openers(related, names)
 
 
 def _find_slides(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, OpenMember]:
@@ -69,7 +70,13 @@ def _find_slides(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, O
             f"{file.name}: is not a presentation, because it contains no slides; save it again in its program"
         )
     _warn_of_comments(file, archive, [each for part in slides for each in related.targets(part, "comments")])
-    return dict.fromkeys(names, open_office_xml)
+    return _openers(related, names)
+
+
+def _openers(related: Relationships, names: Sequence[str]) -> Mapping[str, OpenMember]:
+    """How to open the members with text, and the one with the title and the description of the document."""
+    properties = related.targets("", "core-properties")
+    return {**dict.fromkeys(names, open_office_xml), **dict.fromkeys(properties, open_properties)}
 
 
 def _with_drawings(related: Relationships, names: Sequence[str]) -> list[str]:
