@@ -231,8 +231,12 @@ UNCLOSED = frozenset(("br", "hr", "img", "li", "p", "wbr"))
 
 XML = Elements(
     {
-        **{name: row for name, row in HTML.rows.items() if row in (WORD, FORMULA, CLINGING, MAYBE_NOTE, LINK)},
-        **dict.fromkeys(_IN_FORMULAS.split(), HIDDEN),
+        **{name: row for name, row in HTML.rows.items() if row in (WORD, CLINGING, MAYBE_NOTE, LINK)},
+        **{
+            f"{prefix}{name}": HTML.rows[name]
+            for prefix in ("", "m:", "mml:")
+            for name in ("math", "mtext", *_IN_FORMULAS.split())
+        },
         "img": OBJECT,
         "svg": BOX,
     }

@@ -9,7 +9,7 @@ from dataclasses import replace
 from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.passage import PassageText, Writing, to_parts
-from dragoman.markup.elements import BLOCK, CODES, HIDDEN, HTML, OBJECT, WORD, XML, Elements
+from dragoman.markup.elements import BLOCK, CODES, FORMULA, HIDDEN, HTML, OBJECT, WORD, XML, Elements
 from dragoman.markup.items import Fixed, Group, Inner, Item, Piece, TextItem, plain_text, text_items
 from dragoman.markup.tags import attribute_pieces, read_attributes
 from dragoman.markup.xml import (
@@ -59,7 +59,9 @@ def structural_elements(nodes: Sequence[XmlNode]) -> frozenset[str]:
     for siblings, is_inside in _all_siblings(nodes):
         texts = [node.text for node in siblings if isinstance(node, XmlText)]
         names = {
-            node.name for node in siblings if isinstance(node, XmlElement) and _has_content(node) and not _is_word(node)
+            node.name
+            for node in siblings
+            if isinstance(node, XmlElement) and _has_content(node) and not _is_formula(node)
         }
         if any(text.strip() for text in texts):
             with_text |= names
@@ -73,13 +75,12 @@ def _all_siblings(nodes: Sequence[XmlNode], is_inside: bool = False) -> Iterator
     """The nodes, and the children of all elements among them; and whether these are inside of an inline one."""
     yield nodes, is_inside
     for node in nodes:
-        if isinstance(node, XmlElement) and not _is_word(node):
+        if isinstance(node, XmlElement) and not _is_formula(node):
             yield from _all_siblings(node.children, node.name in _INLINE)
 
 
-def _is_word(element: XmlElement) -> bool:
-    """Whether an element stands for a word, such as code or a formula."""
-    return XML.find(_known_name(element, XML)).word
+def _is_formula(element: XmlElement) -> bool:
+    return XML.rows.get(element.name) is FORMULA
 
 
 def _has_content(element: XmlElement) -> bool:
@@ -107,14 +108,9 @@ def xml_items(nodes: Sequence[XmlNode], elements: Elements, keeps_lines: bool = 
     return items
 
 
-def _known_name(node: XmlElement, elements: Elements) -> str:
-    """The name of an element in the table: with its prefix if that has a row, otherwise without."""
-    local = node.name.rpartition(":")[2]
-    return next((name for name in (node.tag, node.name, local) if name in elements.rows), node.name)
-
-
 def _element_items(node: XmlElement, elements: Elements, keeps_lines: bool) -> Sequence[Item]:
-    element = elements.find(_known_name(node, elements), node.attributes)
+    name = node.tag if node.tag in elements.rows else node.name
+    element = elements.find(name, node.attributes)
     if element.text:
         return [TextItem(raw_xml([node]), element.text)]
     start = _start_pieces(node, elements)
