@@ -30,6 +30,7 @@ class Element:
             sentence; then it is left alone, and clings. One that takes up space may be anywhere. One that clings must
             touch a word or punctuation: a link to "2" in "(2)" or "1.2" is text.
         lines: Each line of its text is a text by itself.
+        once: The text ends where another such element begins without a space between their letters, as in menus.
         hollow: Without text, it is left out, because its marks would be read as text.
         lost: It is about the words of the source, as a mark of a spelling checker is, so that a translation lacks it.
         text: What it stands for, such as a space.
@@ -46,6 +47,7 @@ class Element:
     clings: bool = False
     note: bool = False
     lines: bool = False
+    once: bool = False
     hollow: bool = False
     lost: bool = False
     text: str = ""
@@ -65,7 +67,8 @@ HIDDEN = Element(kept=True)
 CLINGING = Element(kept=True, clings=True)
 MAYBE_NOTE = Element(note=True)
 STATED_NOTE = Element(note=True, space=True)
-LINK = Element(note=True, clings=True)
+LINK = Element(note=True, clings=True, once=True)
+ONCE = Element(once=True)
 BOX = Element(apart=True, space=True)
 FOOTNOTE = Element(apart=True, clings=True)
 LOST = Element(kept=True, lost=True)
@@ -112,7 +115,7 @@ class Elements:
         """What an element with these attributes does."""
         row = self.rows.get(name, self.others)
         if attributes and self.is_excluded(name, attributes):
-            return DIVIDER if row.ends and not row.wraps else FIELD
+            return DIVIDER if row.ends and not row.wraps else HIDDEN if _is_page(attributes) else FIELD
         if row.note or "epub:type" in attributes or "role" in attributes:
             return _find_note(row, attributes)
         return row
@@ -125,18 +128,24 @@ class Elements:
         return attribute in self.texts or (bool(self.texts) and (name, attribute) in _LABELS)
 
     def is_excluded(self, name: str, attributes: Mapping[str, str]) -> bool:
-        """Whether an element says that it must not be translated, or is in another language than the document.
+        """Whether an element says that it must not be translated, is in another language, or numbers pages.
 
         The language of a whole page is often stated wrongly, so it does not count.
         """
         classes = attributes.get("class", "").lower().split()
         if attributes.get("translate", "").lower() == "no" or "notranslate" in classes:
             return True
-        if attributes.get("mtype") == "protected":
+        if attributes.get("mtype") == "protected" or _is_page(attributes):
             return True
         stated = attributes.get("lang") or attributes.get("xml:lang")
         is_part = bool(self.language and stated) and name not in ("html", "body", "ncx")
         return is_part and not same_language(stated or "", self.language)
+
+
+def _is_page(attributes: Mapping[str, str]) -> bool:
+    """Whether an element of a book says that it is the number of a page, or a list of them."""
+    stated = f"{attributes.get('epub:type', '')} {attributes.get('role', '')}"
+    return any(name in stated for name in ("pagebreak", "page-list", "pagelist"))
 
 
 def _find_note(row: Element, attributes: Mapping[str, str]) -> Element:
@@ -147,7 +156,7 @@ def _find_note(row: Element, attributes: Mapping[str, str]) -> Element:
     is_near = any(
         (name.endswith("href") and "#" in value) or name.endswith(":anchor") for name, value in attributes.items()
     )
-    return INLINE if row is LINK and not is_near else row
+    return ONCE if row is LINK and not is_near else row
 
 
 def _table(*rows: tuple[Element, str]) -> Mapping[str, Element]:
@@ -181,7 +190,8 @@ HTML = Elements(
         (HIDDEN, _IN_FORMULAS),
         (OBJECT, "area embed img input"),
         (BOX, "audio canvas iframe object svg video"),
-        (HIDDEN, "metadata param script source style template track wbr"),
+        (HIDDEN, "metadata param script source style track wbr"),
+        (Element(apart=True), "template"),
         (CLINGING, "rp rt rtc"),
         (MAYBE_NOTE, "sup"),
         (LINK, "a"),
@@ -191,6 +201,7 @@ HTML = Elements(
             "strike strong sub time tt u",
         ),
     ),
+    others=ONCE,
     single=CODE,
     texts=frozenset(
         (
@@ -223,7 +234,7 @@ _NAMES_IN_STRINGS = HTML.rows.keys() - {
     "embed",
     "input",
 }
-STRINGS = replace(HTML, rows={name: HTML.rows[name] for name in _NAMES_IN_STRINGS})
+STRINGS = replace(HTML, rows={name: HTML.rows[name] for name in _NAMES_IN_STRINGS}, others=INLINE)
 """HTML in the strings of programs, which have other tags, too, such as `<0>` and `<link>`."""
 
 UNCLOSED = frozenset(("br", "hr", "img", "li", "p", "wbr"))
@@ -248,7 +259,7 @@ CODES = Elements(
 )
 """The inline elements of translation files (XLIFF, TMX)."""
 
-NCX = Elements(_table((DIVIDER, "head docAuthor")), others=BLOCK)
+NCX = Elements(_table((DIVIDER, "head docAuthor pageList")), others=BLOCK)
 """Tables of contents of EPUB books."""
 
 ODT = Elements(

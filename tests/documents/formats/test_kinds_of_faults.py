@@ -417,6 +417,83 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
     "fixed: placeholder after a point, table": ("a.csv", DE, "id,text\n1,¦Ich bin müde! ¦%s liest.\n2,¦Hund hier\n"),
     "fixed: keys in HTML": ("a.html", DE, "<p>¦Drücke <kbd>F5</kbd>, dann <kbd>Strg</kbd>+<kbd>R</kbd>.</p>"),
     "fixed: formula in HTML": ("a.html", DE, "<p>¦Sei <math><mi>x</mi></math> groß.</p>"),
+    # a line break in a sentence, in all strings of programs
+    **{
+        f"lines: line break in a sentence, {name}": (name, DE, content)
+        for name, content in {
+            "a.json": r'{"a": "¦Ein alter Mann\n  liest ein Buch.\n¦Eine Katze"}',
+            "a.arb": r'{"a": "{n, plural, one {¦Ein Mann\nliest} other {¦Alte Männer\nlesen}}"}',
+            "a.csv": 'id,text\n1,"¦Ein alter Mann\nliest ein Buch."\n2,¦Maus hier\n',
+            "a.xlf": xliff(
+                '<trans-unit id="a"><source>Ein alter Mann\n  liest ein Buch.</source><target '
+                'state="needs-review-translation">¦Ein alter Mann\n  liest ein Buch.</target></trans-unit>'
+            ),
+            "b.json": r'["¦Farben:\n¦rot\n¦blau", "a) ¦Ein Hund\nb) ¦Eine Maus", "¦Ein Mann.\n¦er liest"]',
+        }.items()
+    },
+    # text inside of codes, in both translation files
+    "fixed: text inside of a code of TMX": (
+        "a.tmx",
+        DE,
+        '<tmx version="1.4"><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>Ein Mann<ph x="1">&lt;fn&gt;<sub>'
+        'Eine Frau</sub></ph> liest.</seg></tuv><tuv xml:lang="en"><seg>¦Ein Mann<ph x="1">&lt;fn&gt;<sub>¦Eine Frau'
+        "</sub></ph> liest.</seg></tuv></tu></body></tmx>",
+    ),
+    "fixed: text inside of a code of XLIFF": (
+        "a.xlf",
+        DE,
+        xliff(
+            '<trans-unit id="a"><source>Ein <bpt id="1">&lt;a title="<sub>Ein Hund</sub>"></bpt>Mann<ept id="1">'
+            '&lt;/a></ept> liest.</source><target state="needs-review-translation">¦Ein <bpt id="1">&lt;a title="<sub>'
+            '¦Ein Hund</sub>"></bpt>Mann<ept id="1">&lt;/a></ept> liest.</target></trans-unit>'
+        ),
+    ),
+    "format: ordinal numbers": (
+        "a.arb",
+        DE,
+        '{"a": "{n, selectordinal, one {¦Der #. Mann liest} other {{m, plural, one {¦Es ist #. ¦Ja} other {¦Da}}}}"}',
+    ),
+    "format: placeholders of Boost": ("en.po", DE, po('#, fuzzy\nmsgid "Von %1% nach"\nmsgstr "¦Von %1% nach"\n')),
+    "lines: written line break in a cue": (
+        "a.srt",
+        DE,
+        srt("¦Ein Mann\\Nliest ihn.", "- ¦Siehe C:\\Neu.\\N- ¦Nein."),
+    ),
+    "classes: sounds in a cue": ("a.srt", DE, srt("[¦Ein Hund bellt]\n¦Ein Mann\nliest.\n（¦Ein Ruf）")),
+    "classes: sounds in an Arabic cue": ("a.srt", ("ar", "en"), srt("(¦كلب ينبح)\n¦رجل يقرأ")),
+    "classes: songs": ("a.vtt", DE, "WEBVTT\n\n00:01.000 --> 00:02.000\n♪ ¦Ein Hund läuft ♪\n♫ ¦Eine Katze\n"),
+    "classes: nested quotations": ("a.txt", DE, "> ¦Ein Hund\n>> ¦Eine Katze\n> > ¦Ein Haus\n"),
+    "fixed: links of a menu": (
+        "a.html",
+        DE,
+        '<nav><a href="a">¦Hunde</a><a href="b">¦Katzen</a></nav><p>¦Ein <b>kleiner</b><i>er</i> <a href="c">Hund</a>'
+        '<a href="d">, der</a> läuft.<a href="#1">[1]</a><a href="#2">[2]</a></p>',
+    ),
+    "fixed: links of a menu in Markdown": ("a.md", DE, '<a href="a">¦Hunde</a><a href="b">¦Katzen</a>\n'),
+    "fixed: elements of a program": (
+        "a.html",
+        DE,
+        "<app-root>\n  <app-card>\n    ¦Ein Hund\n  </app-card>\n  <app-card>¦Eine <x-b>Maus</x-b></app-card>\n"
+        "</app-root><p><x-b>¦Hunde</x-b><x-b>¦Katzen</x-b></p>",
+    ),
+    "lines: elements of a program in Markdown": (
+        "a.md",
+        DE,
+        "import Tabs from 'x';\n\n<Tabs>\n  <Tab value=\"a\">\n    ¦Ein Hund\n  </Tab>\n</Tabs>\n\n¦Ein <B>Mann</B>.\n",
+    ),
+    "fixed: elements of a program in strings": ("a.json", DE, '["¦Ein <0>Hund</0><1>, da</1>", "<0>¦Ein Hund</0>"]'),
+    "format: template": ("a.html", DE, "<template><p>¦Ein Hund</p></template><p>¦Eine Katze</p>"),
+    "fixed: formulas and marked words in Markdown": (
+        "a.md",
+        DE,
+        "¦Das Wasser ==H~2~O== und x^2^ sind ==viel wert==.\n",
+    ),
+    "fixed: numbers of pages": (
+        "a.html",
+        DE,
+        '<p>¦Ein Ma<span role="doc-pagebreak" aria-label="xii"></span>nn liest.</p>'
+        '<nav role="doc-pagelist"><h2>⟦Liste der Seiten⟧</h2></nav>',
+    ),
     "fixed: words in a formula": (
         "a.html",
         DE,
@@ -527,7 +604,7 @@ def emptied(content: str) -> str:
     content = re.sub(r"#, fuzzy\n(?=(?:msg\w+ .*\n)*msgstr(?:\[0\])? \"¦)", "", content)
     content = re.sub(r'(msgstr(?:\[\d\])?) "¦.*"', r'\1 ""', content)
     content = re.sub(r'<tuv xml:lang="en"><seg>¦.*?</tuv>', "", content)
-    content = re.sub(r'\n?(<(?:x:)?target)(?: state="[^"]*")?>¦.*?</(?:x:)?target>', "", content)
+    content = re.sub(r'\n?(<(?:x:)?target)(?: state="[^"]*")?>¦(?s:.*?)</(?:x:)?target>', "", content)
     content = re.sub(r'<target state="needs-review-translation">(?=<mrk)', "<target>", content)
     content = re.sub(r'(<mrk mtype="seg" mid="\d")>¦[^<]*</mrk>', r"\1/>", content)
     content = content.replace(' state="translated"', "").replace(' conf="Draft"', "")
@@ -649,6 +726,23 @@ PACKAGES: dict[str, tuple[str, tuple[str, str], bytes, list[str]]] = {
             odt(), {"meta.xml": stated("office:document-meta", ' xmlns:office="o"', "<office:meta>{}</office:meta>")}
         ),
         STATED,
+    ),
+    "fixed: numbers of pages in a book": (
+        "a.epub",
+        DE,
+        chapter(
+            '<p>Ein Ma<span epub:type="pagebreak" title="⟦xii⟧"/>nn liest.</p><nav epub:type="page-list"><ol><li>⟦xii⟧'
+            "</li></ol></nav>"
+        ),
+        ["Ein Mann liest."],
+    ),
+    "fixed: hidden text in Word": (
+        "a.docx",
+        DE,
+        word_document(
+            run("⟦Geheim⟧ ", "<w:vanish/>") + run("Ein Hund ") + run("läuft.", '<w:vanish w:val="0"/><w:b/>')
+        ),
+        ["Ein Hund läuft."],
     ),
     "fixed: words in a formula of a book": (
         "a.epub",

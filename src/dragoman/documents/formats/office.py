@@ -157,7 +157,9 @@ def _run_items(run: XmlElement) -> Iterator[Item | _FieldCharacter]:
     for node in contents:
         raw = f"{start}{raw_xml([node])}{run.end}" if len(contents) > 1 else raw_xml([run])
         text = xml_text(node) if node.name == "t" else OFFICE.find(node.name).text
-        if text:
+        if text and _is_hidden(properties):
+            yield Fixed((raw,), HIDDEN)
+        elif text:
             item = TextItem(raw, text, _style(run, start, node))
             yield Group((), (), (item,), MAYBE_NOTE) if _is_raised(properties) else item
         elif node.name == "fldChar":
@@ -193,6 +195,12 @@ def _is_raised(properties: Sequence[XmlElement]) -> bool:
         if any("superscript" in raised.attributes.values() for raised in each.elements("vertAlign")):
             return True
     return False
+
+
+def _is_hidden(properties: Sequence[XmlElement]) -> bool:
+    """Whether a run has the properties of hidden text."""
+    hidden = [value for each in properties for value in each.elements("vanish")]
+    return any(not {"0", "false", "off"} & set(each.attributes.values()) for each in hidden)
 
 
 def _style(run: XmlElement, start: str, node: XmlElement) -> tuple[str, str]:
