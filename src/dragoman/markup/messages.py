@@ -110,13 +110,12 @@ _REPLACED = (
     r"|\{\s*[\w.-]+\s*,\s*(?:number|date|time|duration|list|ordinal|spellout)\b[^{}]*\}"
     r"|@(?:\.\w+)?:(?:[\w.]+\w|\{[^{}]*\})|(?<![\w:]):[A-Za-z]\w*(?![\w:])"  # of Vue and Laravel
 )
-_WRAP = (
-    rf"(?P<wrap>(?<=\S[ \t]+[^\n]*[^\s:{SENTENCE_ENDS}])[ \t]*\r?\n[ \t]*(?=\p{{Ll}})(?!\p{{L}}[.)]|[ivx]+\)|[\w-]+:))"
-)
-"""A line break in a sentence: the line has several words, and the next one begins in lower case, but with no label."""
-_IN_STRING = regex.compile(rf"{_WRAP}|{_REPLACED}")
+_BREAK = r"(?P<break>(?<!\s)[ \t]*+\r?\n[ \t]*+(?=\p{Ll})(?!\p{L}[.)]|[ivx]+\)|[\w-]+:))"
+"""Before a line that begins in lower case, and neither with a label nor with the number of an item."""
+_ENDS_LINE = regex.compile(rf"[:{SENTENCE_ENDS}]\s*$")
+_IN_STRING = regex.compile(rf"{_BREAK}|{_REPLACED}")
 _IN_FORMS = {
-    number: regex.compile("|".join(filter(None, (_WRAP, _QUOTED.pattern, number, _REPLACED))))
+    number: regex.compile("|".join(filter(None, (_BREAK, _QUOTED.pattern, number, _REPLACED))))
     for number in _NUMBERS.values()
 }
 
@@ -154,15 +153,23 @@ def read_stretch(
     pattern = _IN_FORMS[stretch.number] if stretch.has_forms else _IN_STRING
     position = 0
     for match in pattern.finditer(text):
+        if match["break"] and not _is_in_sentence(text, match.start()):
+            continue
         if match.start() > position:
             yield from read_text(text[position : match.start()])
         if match[0] == "''":
             yield TextItem(encode("''"), "'")
         else:
-            yield Fixed((encode(match[0]),), BREAK if match["wrap"] else WORD)
+            yield Fixed((encode(match[0]),), BREAK if match["break"] else WORD)
         position = match.end()
     if position < len(text) or not text:
         yield from read_text(text[position:])
+
+
+def _is_in_sentence(text: str, line_end: int) -> bool:
+    """Whether a sentence may continue after a line: it has several words, and no mark that ends sentences."""
+    line = text[text.rfind("\n", 0, line_end) + 1 : line_end]
+    return len(line.split()) > 1 and not _ENDS_LINE.search(line[-5:])
 
 
 def quote_apostrophes(message: str) -> Callable[[str], str]:
