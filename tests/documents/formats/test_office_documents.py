@@ -219,7 +219,7 @@ def test_descriptions_of_pictures_in_books_are_translated() -> None:
         '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>Da <img src="a" alt="Ein Hund"/> ja</p></body></html>'
     )
     document = open_document(epub(chapter), "a.epub", LANGUAGES)
-    assert [each.text for each in document.segments] == ["Da ja", "Ein Hund", "Ein Hund"]
+    assert [each.text for each in document.segments] == ["Buch", "Da ja", "Ein Hund", "Ein Hund"]
     assert 'alt="EIN HUND"/> JA' in read_text(assemble(document, translate_upper), "OEBPS/chapter.xhtml")
 
 

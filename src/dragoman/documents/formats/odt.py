@@ -32,5 +32,5 @@ def _find_members(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, 
     if b"<office:annotation" in archive.read(_CONTENT):
         warn_of_comments(file)
     opener = partial(open_xml, elements=ODT)
-    openers = {_CONTENT: opener, _STYLES: opener, _META: open_properties}
+    openers: Mapping[str, OpenMember] = {_CONTENT: opener, _STYLES: opener, _META: open_properties}
     return {name: each for name, each in openers.items() if name in members}
