@@ -18,10 +18,10 @@ from dragoman.text.multilingual import in_direction
 from dragoman.text.tokenizer import Tokenizer
 
 COPY_EXAMPLES = 5
-"""One of this many pairs without a span becomes an example of copying.
+"""One of this many pairs without a span becomes an example of copying, whether or not other pairs have spans.
 
-Of spans in sentences of a corpus without any, one small model copied 48% in the first search; one that was trained
-without these examples, 9%.
+With these examples, small models of captions (no spans) and of software (many) copied all spans of 41% and 42% of
+sentences in the first search; without them, of 1% and 16%. On text without spans, BLEU was 0.9 lower and 0.2 higher.
 """
 
 ONLY_SPANS = 0.05

@@ -30,6 +30,7 @@ class Element:
             sentence; then it is left alone, and clings. One that takes up space may be anywhere. One that clings must
             touch a word or punctuation: a link to "2" in "(2)" or "1.2" is text.
         lines: Each line of its text is a text by itself.
+        once: The text ends where another such element begins without a space between their letters, as in menus.
         hollow: Without text, it is left out, because its marks would be read as text.
         lost: It is about the words of the source, as a mark of a spelling checker is, so that a translation lacks it.
         text: What it stands for, such as a space.
@@ -46,6 +47,7 @@ class Element:
     clings: bool = False
     note: bool = False
     lines: bool = False
+    once: bool = False
     hollow: bool = False
     lost: bool = False
     text: str = ""
@@ -57,6 +59,7 @@ LINES = Element(ends=True, lines=True)
 BREAK = Element(ends=True, wraps=True, kept=True)
 DIVIDER = Element(ends=True, kept=True)
 WORD = Element(kept=True, word=True)
+FORMULA = Element(apart=True, word=True)
 CODE = Element(kept=True, word=True, alone=True)
 FIELD = Element(kept=True, word=True, filled=True)
 OBJECT = Element(kept=True, space=True)
@@ -64,7 +67,8 @@ HIDDEN = Element(kept=True)
 CLINGING = Element(kept=True, clings=True)
 MAYBE_NOTE = Element(note=True)
 STATED_NOTE = Element(note=True, space=True)
-LINK = Element(note=True, clings=True)
+LINK = Element(note=True, clings=True, once=True)
+ONCE = Element(once=True)
 BOX = Element(apart=True, space=True)
 FOOTNOTE = Element(apart=True, clings=True)
 LOST = Element(kept=True, lost=True)
@@ -111,7 +115,7 @@ class Elements:
         """What an element with these attributes does."""
         row = self.rows.get(name, self.others)
         if attributes and self.is_excluded(name, attributes):
-            return DIVIDER if row.ends and not row.wraps else FIELD
+            return DIVIDER if row.ends and not row.wraps else HIDDEN if _is_page(attributes) else FIELD
         if row.note or "epub:type" in attributes or "role" in attributes:
             return _find_note(row, attributes)
         return row
@@ -124,18 +128,24 @@ class Elements:
         return attribute in self.texts or (bool(self.texts) and (name, attribute) in _LABELS)
 
     def is_excluded(self, name: str, attributes: Mapping[str, str]) -> bool:
-        """Whether an element says that it must not be translated, or is in another language than the document.
+        """Whether an element says that it must not be translated, is in another language, or numbers pages.
 
         The language of a whole page is often stated wrongly, so it does not count.
         """
         classes = attributes.get("class", "").lower().split()
         if attributes.get("translate", "").lower() == "no" or "notranslate" in classes:
             return True
-        if attributes.get("mtype") == "protected":
+        if attributes.get("mtype") == "protected" or _is_page(attributes):
             return True
         stated = attributes.get("lang") or attributes.get("xml:lang")
         is_part = bool(self.language and stated) and name not in ("html", "body", "ncx")
         return is_part and not same_language(stated or "", self.language)
+
+
+def _is_page(attributes: Mapping[str, str]) -> bool:
+    """Whether an element of a book says that it is the number of a page, or a list of them."""
+    stated = f"{attributes.get('epub:type', '')} {attributes.get('role', '')}"
+    return any(name in stated for name in ("pagebreak", "page-list", "pagelist"))
 
 
 def _find_note(row: Element, attributes: Mapping[str, str]) -> Element:
@@ -146,13 +156,16 @@ def _find_note(row: Element, attributes: Mapping[str, str]) -> Element:
     is_near = any(
         (name.endswith("href") and "#" in value) or name.endswith(":anchor") for name, value in attributes.items()
     )
-    return INLINE if row is LINK and not is_near else row
+    return ONCE if row is LINK and not is_near else row
 
 
 def _table(*rows: tuple[Element, str]) -> Mapping[str, Element]:
     """Rows by name, given the names of each element."""
     return {name: element for element, names in rows for name in names.split()}
 
+
+_IN_FORMULAS = "mi mn mo ms annotation annotation-xml"
+"""Elements of MathML whose content is no text, unlike that of `mtext`."""
 
 _OF_DRAWINGS = "desc text"
 """Elements of SVG with text, which programs use as names of other things, too."""
@@ -166,16 +179,19 @@ HTML = Elements(
             BLOCK,
             "address article aside blockquote body button caption center colgroup dd details dialog dir div dl dt "
             "fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li "
-            "main menu nav noframes noscript ol optgroup option p search section select summary table tbody td tfoot "
-            f"th thead title tr ul {_VOID_BLOCKS} {_OF_DRAWINGS}",
+            "main menu mtext nav noframes noscript ol optgroup option p search section select summary table tbody td "
+            f"tfoot th thead title tr ul {_VOID_BLOCKS} {_OF_DRAWINGS}",
         ),
         (LINES, "pre"),
         (BREAK, "br"),
         (DIVIDER, "textarea"),
-        (WORD, "code kbd math samp var"),
+        (WORD, "code kbd samp var"),
+        (FORMULA, "math"),
+        (HIDDEN, _IN_FORMULAS),
         (OBJECT, "area embed img input"),
         (BOX, "audio canvas iframe object svg video"),
-        (HIDDEN, "metadata param script source style template track wbr"),
+        (HIDDEN, "metadata param script source style track wbr"),
+        (Element(apart=True), "template"),
         (CLINGING, "rp rt rtc"),
         (MAYBE_NOTE, "sup"),
         (LINK, "a"),
@@ -185,6 +201,7 @@ HTML = Elements(
             "strike strong sub time tt u",
         ),
     ),
+    others=ONCE,
     single=CODE,
     texts=frozenset(
         (
@@ -217,7 +234,7 @@ _NAMES_IN_STRINGS = HTML.rows.keys() - {
     "embed",
     "input",
 }
-STRINGS = replace(HTML, rows={name: HTML.rows[name] for name in _NAMES_IN_STRINGS})
+STRINGS = replace(HTML, rows={name: HTML.rows[name] for name in _NAMES_IN_STRINGS}, others=INLINE)
 """HTML in the strings of programs, which have other tags, too, such as `<0>` and `<link>`."""
 
 UNCLOSED = frozenset(("br", "hr", "img", "li", "p", "wbr"))
@@ -226,6 +243,11 @@ UNCLOSED = frozenset(("br", "hr", "img", "li", "p", "wbr"))
 XML = Elements(
     {
         **{name: row for name, row in HTML.rows.items() if row in (WORD, CLINGING, MAYBE_NOTE, LINK)},
+        **{
+            f"{prefix}{name}": HTML.rows[name]
+            for prefix in ("", "m:", "mml:")
+            for name in ("math", "mtext", *_IN_FORMULAS.split())
+        },
         "img": OBJECT,
         "svg": BOX,
     }
@@ -237,7 +259,7 @@ CODES = Elements(
 )
 """The inline elements of translation files (XLIFF, TMX)."""
 
-NCX = Elements(_table((DIVIDER, "head")), others=BLOCK)
+NCX = Elements(_table((DIVIDER, "head docAuthor pageList")), others=BLOCK)
 """Tables of contents of EPUB books."""
 
 ODT = Elements(

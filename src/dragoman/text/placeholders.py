@@ -39,7 +39,8 @@ lower case follows it, a letter or a punctuation mark is before it.
 """
 
 _AFTER_FIRST = r"%[1-9](?!\w).{0,200}"
-_CONVERSION = r"[-+0\#]*+\d*+(?:\.\d++)?+(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]"
+_WIDTH = r"(?:\*(?:\d+\$)?|\d++)"
+_CONVERSION = rf"[-+0\#]*+{_WIDTH}?+(?:\.{_WIDTH})?+(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]"
 _PLACEHOLDER = rf"""
     \{{\{{[^{{}}\n]{{1,80}}\}}\}}                     # {{{{a.b}}}}
   | \{{%[^{{}}\n]{{1,80}}%\}}                         # {{% if a %}}
@@ -49,7 +50,8 @@ _PLACEHOLDER = rf"""
   | \{{[^{{}}\s]{{0,80}}\}}                           # {{name}}, {{0}}, {{}}
   | (?<![\d$])\$[A-Za-z_]\w*+(?!\$)                   # $VAR, but no price
   | %(?:\d+\$|\([\w.-]+\)|<[A-Za-z_]\w*>){_CONVERSION}  # %1$s, %(name)s, %<name>s
-  | (?<![\d%])%{_CONVERSION}(?!\w)                    # %s, %d, %.2f, but not the percent sign of 100%
+  | (?<![\d%])%{_CONVERSION}(?!\w)                    # %s, %*d, %.2f, but not the percent sign of 100%
+  | (?<![\d%])%[1-9]\d?%(?![\w%])                       # %1% of Boost
   | (?<![\d%])%(?:L?[1-9n](?!\w)|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1, %L1, %n, %PRODUCTNAME, %PATH%
   | (?<![\d%])%[1-9]\d(?!\w)(?:(?=.{{0,200}}%[1-9](?!\w))|(?<={_AFTER_FIRST}))  # %10 with %1, otherwise 10%
   | (?<!%)%%(?!%)                                      # %% of printf

@@ -417,6 +417,93 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
     "fixed: placeholder after a point, table": ("a.csv", DE, "id,text\n1,¦Ich bin müde! ¦%s liest.\n2,¦Hund hier\n"),
     "fixed: keys in HTML": ("a.html", DE, "<p>¦Drücke <kbd>F5</kbd>, dann <kbd>Strg</kbd>+<kbd>R</kbd>.</p>"),
     "fixed: formula in HTML": ("a.html", DE, "<p>¦Sei <math><mi>x</mi></math> groß.</p>"),
+    # a line break in a sentence, in all strings of programs
+    **{
+        f"lines: line break in a sentence, {name}": (name, DE, content)
+        for name, content in {
+            "a.json": r'{"a": "¦Ein alter Mann\n  liest ein Buch.\n¦Eine Katze"}',
+            "a.arb": r'{"a": "{n, plural, one {¦Ein Mann\nliest} other {¦Alte Männer\nlesen}}"}',
+            "a.csv": 'id,text\n1,"¦Ein alter Mann\nliest ein Buch."\n2,¦Maus hier\n',
+            "a.xlf": xliff(
+                '<trans-unit id="a"><source>Ein alter Mann\n  liest ein Buch.</source><target '
+                'state="needs-review-translation">¦Ein alter Mann\n  liest ein Buch.</target></trans-unit>'
+            ),
+            "b.json": r'["¦Farben:\n¦rot\n¦blau", "a) ¦Ein Hund\nb) ¦Eine Maus", "¦Ein Mann.\n¦er liest"]',
+        }.items()
+    },
+    # text inside of codes, in both translation files
+    "fixed: text inside of a code of TMX": (
+        "a.tmx",
+        DE,
+        '<tmx version="1.4"><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>Ein Mann<ph x="1">&lt;fn&gt;<sub>'
+        'Eine Frau</sub></ph> liest.</seg></tuv><tuv xml:lang="en"><seg>¦Ein Mann<ph x="1">&lt;fn&gt;<sub>¦Eine Frau'
+        "</sub></ph> liest.</seg></tuv></tu></body></tmx>",
+    ),
+    "fixed: text inside of a code of XLIFF": (
+        "a.xlf",
+        DE,
+        xliff(
+            '<trans-unit id="a"><source>Ein <bpt id="1">&lt;a title="<sub>Ein Hund</sub>"></bpt>Mann<ept id="1">'
+            '&lt;/a></ept> liest.</source><target state="needs-review-translation">¦Ein <bpt id="1">&lt;a title="<sub>'
+            '¦Ein Hund</sub>"></bpt>Mann<ept id="1">&lt;/a></ept> liest.</target></trans-unit>'
+        ),
+    ),
+    "format: ordinal numbers": (
+        "a.arb",
+        DE,
+        '{"a": "{n, selectordinal, one {¦Der #. Mann liest} other {{m, plural, one {¦Es ist #. ¦Ja} other {¦Da}}}}"}',
+    ),
+    "format: placeholders of Boost": ("en.po", DE, po('#, fuzzy\nmsgid "Von %1% nach"\nmsgstr "¦Von %1% nach"\n')),
+    "lines: written line break in a cue": (
+        "a.srt",
+        DE,
+        srt("¦Ein Mann\\Nliest ihn.", "- ¦Siehe C:\\Neu.\\N- ¦Nein."),
+    ),
+    "classes: sounds in a cue": ("a.srt", DE, srt("[¦Ein Hund bellt]\n¦Ein Mann\nliest.\n（¦Ein Ruf）")),
+    "classes: sounds in an Arabic cue": ("a.srt", ("ar", "en"), srt("(¦كلب ينبح)\n¦رجل يقرأ")),
+    "classes: songs": ("a.vtt", DE, "WEBVTT\n\n00:01.000 --> 00:02.000\n♪ ¦Ein Hund läuft ♪\n♫ ¦Eine Katze\n"),
+    "classes: nested quotations": ("a.txt", DE, "> ¦Ein Hund\n>> ¦Eine Katze\n> > ¦Ein Haus\n"),
+    "fixed: links of a menu": (
+        "a.html",
+        DE,
+        '<nav><a href="a">¦Hunde</a><a href="b">¦Katzen</a></nav><p>¦Ein <b>kleiner</b><i>er</i> <a href="c">Hund</a>'
+        '<a href="d">, der</a> läuft.<a href="#1">[1]</a><a href="#2">[2]</a></p>',
+    ),
+    "fixed: links of a menu in Markdown": ("a.md", DE, '<a href="a">¦Hunde</a><a href="b">¦Katzen</a>\n'),
+    "fixed: elements of a program": (
+        "a.html",
+        DE,
+        "<app-root>\n  <app-card>\n    ¦Ein Hund\n  </app-card>\n  <app-card>¦Eine <x-b>Maus</x-b></app-card>\n"
+        "</app-root><p><x-b>¦Hunde</x-b><x-b>¦Katzen</x-b></p>",
+    ),
+    "lines: elements of a program in Markdown": (
+        "a.md",
+        DE,
+        "import Tabs from 'x';\n\n<Tabs>\n  <Tab value=\"a\">\n    ¦Ein Hund\n  </Tab>\n</Tabs>\n\n¦Ein <B>Mann</B>.\n",
+    ),
+    "fixed: elements of a program in strings": ("a.json", DE, '["¦Ein <0>Hund</0><1>, da</1>", "<0>¦Ein Hund</0>"]'),
+    "format: template": ("a.html", DE, "<template><p>¦Ein Hund</p></template><p>¦Eine Katze</p>"),
+    "fixed: formulas and marked words in Markdown": (
+        "a.md",
+        DE,
+        "¦Das Wasser ==H~2~O== und x^2^ sind ==viel wert==.\n",
+    ),
+    "fixed: numbers of pages": (
+        "a.html",
+        DE,
+        '<p>¦Ein Ma<span role="doc-pagebreak" aria-label="xii"></span>nn liest.</p>'
+        '<nav role="doc-pagelist"><h2>⟦Liste der Seiten⟧</h2></nav>',
+    ),
+    "fixed: words in a formula": (
+        "a.html",
+        DE,
+        "<p>¦Sei <math><mi>⟦Hund⟧</mi><mo>=</mo><mtext>¦falls er läuft</mtext><mtext> </mtext></math> groß.</p>",
+    ),
+    "fixed: words in a formula in Markdown": (
+        "a.md",
+        DE,
+        "¦Sei <math><mi>⟦Hund⟧</mi><mtext>¦falls er läuft</mtext></math> groß.\n",
+    ),
     "fixed: options of a form": (
         "a.html",
         DE,
@@ -517,7 +604,7 @@ def emptied(content: str) -> str:
     content = re.sub(r"#, fuzzy\n(?=(?:msg\w+ .*\n)*msgstr(?:\[0\])? \"¦)", "", content)
     content = re.sub(r'(msgstr(?:\[\d\])?) "¦.*"', r'\1 ""', content)
     content = re.sub(r'<tuv xml:lang="en"><seg>¦.*?</tuv>', "", content)
-    content = re.sub(r'\n?(<(?:x:)?target)(?: state="[^"]*")?>¦.*?</(?:x:)?target>', "", content)
+    content = re.sub(r'\n?(<(?:x:)?target)(?: state="[^"]*")?>¦(?s:.*?)</(?:x:)?target>', "", content)
     content = re.sub(r'<target state="needs-review-translation">(?=<mrk)', "<target>", content)
     content = re.sub(r'(<mrk mtype="seg" mid="\d")>¦[^<]*</mrk>', r"\1/>", content)
     content = content.replace(' state="translated"', "").replace(' conf="Draft"', "")
@@ -543,18 +630,40 @@ def strict_document() -> bytes:
     )
 
 
+def with_members(data: bytes, members: dict[str, str]) -> bytes:
+    """A document with other members."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    return package({**files, **members})
+
+
 def slides_with_diagram() -> bytes:
     """SmartArt: its texts are in another part."""
-    files = {}
-    with zipfile.ZipFile(io.BytesIO(pptx(content="<a:p><a:r><a:t>Ein Hund</a:t></a:r></a:p>"))) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    files["ppt/slides/_rels/slide1.xml.rels"] = relationships({"../diagrams/data1.xml": "diagramData"}).encode()
-    files["ppt/diagrams/data1.xml"] = (
+    diagram = (
         f'{HEAD}<dgm:dataModel xmlns:dgm="d" xmlns:a="a">'
         "<dgm:pt><dgm:t><a:bodyPr/><a:p><a:r><a:t>Ein Kasten</a:t></a:r>"
         "</a:p></dgm:t></dgm:pt></dgm:dataModel>"
-    ).encode()
-    return package(files)
+    )
+    return with_members(
+        pptx(content="<a:p><a:r><a:t>Ein Hund</a:t></a:r></a:p>"),
+        {
+            "ppt/slides/_rels/slide1.xml.rels": relationships({"../diagrams/data1.xml": "diagramData"}),
+            "ppt/diagrams/data1.xml": diagram,
+        },
+    )
+
+
+def stated(root: str, names: str = "", inside: str = "{}") -> str:
+    """What documents state about themselves: a reader sees the first three of these."""
+    texts = (
+        "<dc:title>Ein Buch</dc:title><dc:subject>Über Hunde</dc:subject><dc:description>&lt;p&gt;Ein &lt;b&gt;gutes"
+        "&lt;/b&gt; Buch&lt;/p&gt;</dc:description><dc:creator>⟦Anna Wald⟧</dc:creator><dc:publisher>⟦Wald Verlag⟧"
+        '</dc:publisher><dc:title xml:lang="fr">⟦Un livre⟧</dc:title><dc:language>de</dc:language>'
+    )
+    return f'<{root} xmlns:dc="http://purl.org/dc/elements/1.1/"{names}>{inside.format(texts)}</{root}>'
+
+
+STATED = ["Ein Buch", "Über Hunde", "Ein gutes Buch"]
 
 
 def chapter(body: str) -> bytes:
@@ -570,6 +679,80 @@ DRAWING = (
 )
 
 PACKAGES: dict[str, tuple[str, tuple[str, str], bytes, list[str]]] = {
+    "format: title of a book": (
+        "a.epub",
+        DE,
+        with_members(
+            epub(),
+            {
+                "OEBPS/content.opf": stated(
+                    "package",
+                    inside="<metadata>{}<meta property='title-type'>⟦main⟧</meta></metadata><manifest><item id='c' "
+                    "href='chapter.xhtml' media-type='application/xhtml+xml'/></manifest><spine><itemref idref='c'/>"
+                    "</spine>",
+                )
+            },
+        ),
+        STATED,
+    ),
+    "format: title of a Word document": (
+        "a.docx",
+        DE,
+        with_members(
+            docx(),
+            {
+                "_rels/.rels": relationships({"word/document.xml": "officeDocument", "x/y.xml": "core-properties"}),
+                "x/y.xml": stated("cp:coreProperties", ' xmlns:cp="cp"'),
+            },
+        ),
+        STATED,
+    ),
+    "format: title of a presentation": (
+        "a.pptx",
+        DE,
+        with_members(
+            pptx(),
+            {
+                "_rels/.rels": relationships({"ppt/presentation.xml": "officeDocument", "core.xml": "core-properties"}),
+                "core.xml": stated("cp:coreProperties", ' xmlns:cp="cp"'),
+            },
+        ),
+        STATED,
+    ),
+    "format: title of an ODT document": (
+        "a.odt",
+        DE,
+        with_members(
+            odt(), {"meta.xml": stated("office:document-meta", ' xmlns:office="o"', "<office:meta>{}</office:meta>")}
+        ),
+        STATED,
+    ),
+    "fixed: numbers of pages in a book": (
+        "a.epub",
+        DE,
+        chapter(
+            '<p>Ein Ma<span epub:type="pagebreak" title="⟦xii⟧"/>nn liest.</p><nav epub:type="page-list"><ol><li>⟦xii⟧'
+            "</li></ol></nav>"
+        ),
+        ["Ein Mann liest."],
+    ),
+    "fixed: hidden text in Word": (
+        "a.docx",
+        DE,
+        word_document(
+            run("⟦Geheim⟧ ", "<w:vanish/>") + run("Ein Hund ") + run("läuft.", '<w:vanish w:val="0"/><w:b/>')
+        ),
+        ["Ein Hund läuft."],
+    ),
+    "fixed: words in a formula of a book": (
+        "a.epub",
+        DE,
+        chapter(
+            "<p>Es gilt <math><mi>⟦Hund⟧</mi><mtext>falls er läuft</mtext><annotation>⟦\\\\text{falls}⟧</annotation>"
+            "</math> heute.</p>"
+        ),
+        ["Es gilt {1} heute.", "falls er läuft"],
+    ),
     "lines: strict Word document": ("a.docx", DE, strict_document(), ["Ein Hund"]),
     "lines: diagram of a slide": ("a.pptx", DE, slides_with_diagram(), ["Ein Hund", "Ein Kasten"]),
     "lines: chapter with another suffix": ("a.epub", DE, epub(name="Kapitel%20eins.xml"), ["Ein Hund"]),
@@ -673,6 +856,7 @@ def test_segments_of_packages(case: str) -> None:
     document = open_document(data, name, languages)
     found = [segment.text for segment in document.segments]
     assert list(dict.fromkeys(text for text in found if text in texts)) == texts
+    assert "⟦" not in "".join(found), "what is left alone"
     changed = document.assemble(list(map(mark_start, document.segments)))
     again = open_document(changed, name, languages).segments
     assert sum(segment.text.count(START) for segment in again) == len(found)

@@ -100,6 +100,8 @@ def test_labels_in_archives() -> None:
 def test_labels_of_word_and_odt() -> None:
     words = b'<w:lang w:eastAsia="ja-JP" w:val="de-AT"/><w:lang w:val="fr-FR"/>'
     assert set_language("word/styles.xml", words, ("de", "en")) == words.replace(b"de-AT", b"en")
+    core = b"<cp:coreProperties><dc:language>%s</dc:language>"
+    assert set_language("docProps/core.xml", core % b"de-DE", ("de", "en")) == core % b"en"
     style = b'<style:text-properties fo:language="de" fo:country="DE"/><style:text-properties fo:language="fr"/>'
     for target, language, country in (("en-GB", b"en", b"GB"), ("hi", b"hi", b"none")):
         expected = style.replace(b'"de"', b'"%s"' % language).replace(b'"DE"', b'"%s"' % country)

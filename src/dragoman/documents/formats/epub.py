@@ -10,7 +10,7 @@ from functools import partial
 from urllib.parse import unquote
 
 from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.formats.package import OpenMember, PackagedDocument, read_member
+from dragoman.documents.formats.package import OpenMember, PackagedDocument, open_properties, read_member
 from dragoman.documents.formats.xml_text import open_xml
 from dragoman.errors import UserError
 from dragoman.markup.elements import HTML, NCX, Elements
@@ -27,7 +27,7 @@ _SUFFIXES = {".xhtml": HTML, ".html": HTML, ".htm": HTML, ".ncx": NCX}
 
 
 def open_epub(file: DocumentFile) -> PackagedDocument:
-    """The chapters of a book, its title pages and its tables of contents."""
+    """The title and the description of a book, its chapters, its title pages and its tables of contents."""
     return PackagedDocument(file, partial(_find_members, file))
 
 
@@ -38,16 +38,19 @@ def _find_members(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, 
             f"{file.name}: is not an EPUB book, because it contains no {_CONTAINER}; save it again in its program"
         )
     found: dict[str, Elements] = {}
-    for root in read_member(file, archive, _CONTAINER).find_all("rootfile"):
-        package = root.attributes.get("full-path", "")
-        if package in members:
-            found.update(_listed(package, read_member(file, archive, package)))
+    packages = [
+        root.attributes.get("full-path", "") for root in read_member(file, archive, _CONTAINER).find_all("rootfile")
+    ]
+    packages = [package for package in packages if package in members]
+    for package in packages:
+        found.update(_listed(package, read_member(file, archive, package)))
     known = {name: elements for name, elements in found.items() if name in members}
     if not known:  # a book that lists no chapters
         suffixes = {name: posixpath.splitext(name)[1].lower() for name in archive.namelist()}
         known = {name: _SUFFIXES[suffix] for name, suffix in suffixes.items() if suffix in _SUFFIXES}
     language = file.languages[0]
-    return {name: partial(open_xml, elements=replace(each, language=language)) for name, each in known.items()}
+    chapters = {name: partial(open_xml, elements=replace(each, language=language)) for name, each in known.items()}
+    return {**dict.fromkeys(packages, open_properties), **chapters}
 
 
 def _listed(package: str, root: XmlElement) -> Mapping[str, Elements]:

@@ -9,7 +9,7 @@ from functools import partial
 from dragoman.documents.formats.strings import string_writing
 from dragoman.documents.passage import Part, Writing, to_parts
 from dragoman.markup.elements import CODES, DIVIDER, STRINGS
-from dragoman.markup.items import Fixed, Group, Item, TextItem
+from dragoman.markup.items import Fixed, Group, Inner, Item, Piece, TextItem
 from dragoman.markup.messages import StringPart, decode_references, find_stretches, has_references, read_stretch
 from dragoman.markup.tags import Event, Tag, fold_tags, string_items
 from dragoman.markup.xml import XmlElement, XmlNode, encode_xml, raw_xml, xml_text
@@ -79,8 +79,20 @@ def _to_item(node: XmlElement, is_html: bool, language: str) -> Event:
         if not node.end:
             return Fixed((raw,), CODES.rows["ph"] if node.name == "mrk" else CODES.others)
         return Group((node.start,), (node.end,), tuple(_code_items(node.children, is_html, language)), element)
+    pieces = tuple(_pieces([node], is_html, language))
     for names in (_OPENING, _CLOSING):
         key = next((node.attributes[each] for each in names.get(node.name, ()) if each in node.attributes), None)
         if key is not None:
-            return Tag(raw, key, "opening" if names is _OPENING else "closing")
-    return Fixed((raw,), element)
+            return Tag(raw, key, "opening" if names is _OPENING else "closing", pieces=pieces)
+    return Fixed(pieces, element)
+
+
+def _pieces(nodes: Sequence[XmlNode], is_html: bool, language: str) -> Iterator[Piece]:
+    """What the file contains for something that is kept, in which `sub` is a separate text."""
+    for node in nodes:
+        if not isinstance(node, XmlElement):
+            yield node.raw
+        elif node.name == "sub":
+            yield from (node.start, Inner(tuple(_code_items(node.children, is_html, language))), node.end)
+        else:
+            yield from (node.start, *_pieces(node.children, is_html, language), node.end)

@@ -27,7 +27,7 @@ _REGION = re.compile(r"(?<=-)(?:[A-Za-z]{2}|\d{3})(?![^-])")
 _PO_LABEL = re.compile(rb"((?:\"|\\n)Language:[ \t]*+)(?:" + _CODE + rb")?(?=[ \t]*+\\n)")
 _LABELS = (
     ((".vtt",), re.compile(rb"(\A[^\r\n]*+(?:\r?\n(?![^\r\n]*-->)[^\r\n]++)*?\r?\nLanguage:[ \t]*+)" + _CODE)),
-    ((".opf", "meta.xml"), re.compile(_COMMENT + rb"|(<dc:language\b[^<>]*>\s*)" + _CODE)),
+    ((".opf", ".xml"), re.compile(_COMMENT + rb"|(<dc:language\b[^<>]*>\s*)" + _CODE)),
     ((".xml",), re.compile(_COMMENT + rb"|(<a:(?:rPr|endParaRPr|defRPr)\b[^<>]*?\slang=\")" + _CODE)),
 )
 """Labels by the ends of the names of files; a group precedes the code."""

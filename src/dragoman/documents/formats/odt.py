@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from functools import partial
 
 from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.formats.package import OpenMember, PackagedDocument, warn_of_comments
+from dragoman.documents.formats.package import OpenMember, PackagedDocument, open_properties, warn_of_comments
 from dragoman.documents.formats.xml_text import open_xml
 from dragoman.errors import UserError
 from dragoman.markup.elements import ODT
 
-_CONTENT, _STYLES, _MANIFEST = "content.xml", "styles.xml", "META-INF/manifest.xml"
+_CONTENT, _STYLES, _META, _MANIFEST = "content.xml", "styles.xml", "meta.xml", "META-INF/manifest.xml"
 """The format prescribes these names (OpenDocument 1.3, part 2, 2.2.1 and 3.2)."""
 
 
 def open_odt(file: DocumentFile) -> PackagedDocument:
-    """The body, the footnotes, the headers and the footers of a document."""
+    """The body, the footnotes, the headers and the footers of a document, and its title and description."""
     return PackagedDocument(file, partial(_find_members, file))
 
 
@@ -32,4 +32,5 @@ def _find_members(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, 
     if b"<office:annotation" in archive.read(_CONTENT):
         warn_of_comments(file)
     opener = partial(open_xml, elements=ODT)
-    return {name: opener for name in (_CONTENT, _STYLES) if name in members}
+    openers: Mapping[str, OpenMember] = {_CONTENT: opener, _STYLES: opener, _META: open_properties}
+    return {name: each for name, each in openers.items() if name in members}

@@ -15,6 +15,7 @@ from dragoman.documents.formats.package import (
     PackagedDocument,
     Relationships,
     find_by_root,
+    open_properties,
     warn_of_comments,
 )
 from dragoman.documents.passage import to_parts
@@ -55,7 +56,7 @@ def _find_text(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, Ope
             f"{file.name}: is not a Word document, because it contains no text; save it again in its program"
         )
     _warn_of_comments(file, archive, [each for part in main for each in related.targets(part, "comments")])
-    return dict.fromkeys(names, open_office_xml)
+    return _openers(related, names)
 
 
 def _find_slides(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, OpenMember]:
@@ -69,7 +70,13 @@ def _find_slides(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, O
             f"{file.name}: is not a presentation, because it contains no slides; save it again in its program"
         )
     _warn_of_comments(file, archive, [each for part in slides for each in related.targets(part, "comments")])
-    return dict.fromkeys(names, open_office_xml)
+    return _openers(related, names)
+
+
+def _openers(related: Relationships, names: Sequence[str]) -> Mapping[str, OpenMember]:
+    """How to open the members with text, and the one with the title and the description of the document."""
+    properties = related.targets("", "core-properties")
+    return {**dict.fromkeys(names, open_office_xml), **dict.fromkeys(properties, open_properties)}
 
 
 def _with_drawings(related: Relationships, names: Sequence[str]) -> list[str]:
@@ -150,7 +157,9 @@ def _run_items(run: XmlElement) -> Iterator[Item | _FieldCharacter]:
     for node in contents:
         raw = f"{start}{raw_xml([node])}{run.end}" if len(contents) > 1 else raw_xml([run])
         text = xml_text(node) if node.name == "t" else OFFICE.find(node.name).text
-        if text:
+        if text and _is_hidden(properties):
+            yield Fixed((raw,), HIDDEN)
+        elif text:
             item = TextItem(raw, text, _style(run, start, node))
             yield Group((), (), (item,), MAYBE_NOTE) if _is_raised(properties) else item
         elif node.name == "fldChar":
@@ -186,6 +195,12 @@ def _is_raised(properties: Sequence[XmlElement]) -> bool:
         if any("superscript" in raised.attributes.values() for raised in each.elements("vertAlign")):
             return True
     return False
+
+
+def _is_hidden(properties: Sequence[XmlElement]) -> bool:
+    """Whether a run has the properties of hidden text."""
+    hidden = [value for each in properties for value in each.elements("vanish")]
+    return any(not {"0", "false", "off"} & set(each.attributes.values()) for each in hidden)
 
 
 def _style(run: XmlElement, start: str, node: XmlElement) -> tuple[str, str]:

@@ -8,18 +8,21 @@ import posixpath
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from urllib.parse import unquote
 
 from dragoman.corpus.archive import read_archive
 from dragoman.documents.formats.characters import read_xml
-from dragoman.documents.formats.file import DocumentFile
+from dragoman.documents.formats.file import DocumentFile, PassageDocument
+from dragoman.documents.formats.inline_codes import code_parts
 from dragoman.documents.formats.language_labels import set_language
+from dragoman.documents.passage import Part, Writing
 from dragoman.documents.segment import Segment, SegmentedDocument
 from dragoman.errors import UserError
-from dragoman.markup.xml import XmlElement, refuse_huge_xml
+from dragoman.markup.elements import STRINGS, Elements
+from dragoman.markup.xml import XmlElement, XmlNode, XmlText, encode_xml, refuse_huge_xml
 from dragoman.text.translation import Translation
 
 MAX_BYTES = 300_000_000  # of the content
@@ -120,6 +123,30 @@ class Relationships:
         """The places of the values of attributes in a part, among them the keys of relationships."""
         values = _VALUE.findall(self._archive.read(part).decode("utf-8", "replace"))
         return {value: place for place, value in enumerate(dict.fromkeys(values))}
+
+
+_PROPERTIES = ("title", "subject", "description")
+
+
+def open_properties(file: DocumentFile) -> PassageDocument:
+    """The title, the subject and the description of a document (Dublin Core); books have HTML in them.
+
+    Raises:
+        UserError: It is not well-formed.
+    """
+    root, characters = read_xml(file)
+    elements = replace(STRINGS, language=file.languages[0])
+    return PassageDocument(list(_property_parts(root.children, file.writing(encode_xml), elements)), characters.encode)
+
+
+def _property_parts(nodes: Sequence[XmlNode], writing: Writing, elements: Elements) -> Iterator[Part]:
+    for node in nodes:
+        if isinstance(node, XmlText):
+            yield node.raw
+        elif node.name.lower() in _PROPERTIES and not elements.is_excluded(node.name, node.attributes):
+            yield from (node.start, *code_parts(node.children, writing), node.end)
+        else:
+            yield from (node.start, *_property_parts(node.children, writing, elements), node.end)
 
 
 def read_member(file: DocumentFile, archive: zipfile.ZipFile, name: str) -> XmlElement:
