@@ -41,6 +41,50 @@ def test_a_mistake_fails_its_exercise_with_the_right_cause(name: str) -> None:
     assert mistake.cause in messages[mistake.check]
 
 
+HINTS: dict[str, tuple[int, str, str]] = {
+    "math.sqrt(q.shape[-1]) -> q.shape[-1]": (1, "attention is the paper's", "divided by d"),
+    "masked_fill(~mask, -1e9) -> masked_fill(~mask, 0)": (1, "attention obeys the mask", "forbids have a weight"),
+    "return weights @ v, weights -> return weights, weights @ v": (1, "weights are probabilities", "returned first"),
+    "angles.sin(), angles.cos() -> angles.cos(), angles.sin()": (2, "positions are waves", "in this order"),
+    "mixed.transpose(1, 2).flatten(2) -> mixed.reshape(x.shape)": (
+        2,
+        "attention does not depend on the order of the memory",
+        "merging the heads",
+    ),
+    " * math.sqrt(embedding.embedding_dim) -> ": (3, "the model is the library's", "not multiplied by √d_model"),
+    "self.table[: ids.shape[1]] -> self.table": (3, "the model is the library's", "RuntimeError, lines"),
+    "self.attention(y, y, mask))\n        return -> self.attention(y, x, mask))\n        return": (
+        3,
+        "the model is the library's",
+        "queries, keys and values",
+    ),
+    "losses[real].sum() / real.sum() -> (losses * real).mean()": (
+        4,
+        "the doctor finds no errors in the loss",
+        "loss-mean",
+    ),
+    "losses = -(1 - smoothing) * right - smoothing * uniform -> losses = -right": (
+        4,
+        "the loss is cross-entropy with label smoothing",
+        "no effect",
+    ),
+    "        optimizer.zero_grad()\n -> ": (5, "each step is a step of its own", "zero_grad"),
+    'group["lr"] = learning_rate(step, peak, warmup) -> pass': (5, "each step is a step of its own", "not used"),
+    "if ended.all() -> if ended.any()": (6, "the doctor finds no errors in greedy search", "search-batch"),
+    "log_softmax(dim=-1) + torch -> softmax(dim=-1) + torch": (6, "scores are divided once", "add their logarithms"),
+}
+"""Other mistakes in the solution: right text -> wrong text: (chapter, check that fails, part of its message)."""
+
+
+@pytest.mark.parametrize("change", HINTS)
+def test_the_hint_fits_the_mistake(change: str) -> None:
+    right, _, wrong = change.partition(" -> ")
+    chapter, check, hint = HINTS[change]
+    assert TEXT.count(right) == 1
+    results = check_module(module_from_text(TEXT.replace(right, wrong), "transformer.py"), chapter)
+    assert hint in next(result.message for result in results if result.check.name == check)
+
+
 def test_there_are_fifteen_mistakes() -> None:
     assert len(MISTAKES) == 15
     with pytest.raises(UserError, match="no such mistake"):
@@ -96,7 +140,7 @@ def test_chapters_ask_before_they_show_and_end_with_exercises(chapter: Chapter) 
 def test_a_notebook_has_the_text_and_the_code_of_its_chapter() -> None:
     for chapter in chapters():
         written = json.loads(notebook(chapter))["cells"]
-        kinds = ["code" if part.is_code else "markdown" for part in parts_of(chapter)]
+        kinds = ["code", *("code" if part.is_code else "markdown" for part in parts_of(chapter))]
         assert [entry["cell_type"] for entry in written] == kinds
         assert "".join("".join(entry["source"]) for entry in written if entry["cell_type"] == "code")
 
@@ -134,3 +178,18 @@ def test_a_chapter_that_needs_an_unwritten_function_says_so(tmp_path: Path) -> N
     shown = learn(tmp_path, "run", "1")
     assert shown.returncode == 2
     assert "not written yet: chapter 1: write attention" in shown.stderr
+    second = learn(tmp_path, "run", "2").stdout
+    assert "(needs chapter 2: write positions)" in second
+    assert "head 0 of word 1, right" in second, "code that needs no exercise runs"
+
+
+def test_a_question_is_asked_before_its_answer_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(SOLUTION.parent))
+    shown: list[str] = []
+    run_chapter(find_chapter(1), pause=lambda: shown.append(capsys.readouterr().out))
+    assert len(shown) == find_chapter(1).text.count("**Predict first") + find_chapter(1).text.count("**Before you")
+    assert "Why?" in shown[-1]
+    assert "thrown away" not in "".join(shown)
+    assert "thrown away" in capsys.readouterr().out

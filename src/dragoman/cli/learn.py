@@ -32,10 +32,13 @@ def start(directory: Directory = Path("course")) -> None:
     Example: dragoman learn start
     """
     from dragoman.learn.chapters import chapters, notebook
-    from dragoman.learn.exercises import FILE_NAME, SOLUTION, skeleton
+    from dragoman.learn.exercises import ANSWERS, FILE_NAME, SOLUTION, skeleton
 
     directory.mkdir(parents=True, exist_ok=True)
-    files = {FILE_NAME: skeleton(SOLUTION.read_text(encoding="utf-8"))}
+    files = {
+        FILE_NAME: skeleton(SOLUTION.read_text(encoding="utf-8")),
+        ANSWERS.name: ANSWERS.read_text(encoding="utf-8"),
+    }
     for chapter in chapters():
         files[chapter.path.name] = chapter.text
         files[chapter.path.with_suffix(".ipynb").name] = notebook(chapter)
@@ -49,6 +52,7 @@ def start(directory: Directory = Path("course")) -> None:
         f"read {directory}/1-attention.md, or run it here: dragoman learn run 1, or dragoman learn open 1 (in Jupyter)"
     )
     print(f"write its functions in {directory / FILE_NAME}, then: dragoman learn check 1")
+    print(f"answers to the questions of all chapters: {directory / ANSWERS.name}")
 
 
 @learn_app.command("open")
@@ -82,7 +86,7 @@ def run(number: ChapterNumber = 1, directory: Directory = Path("course")) -> Non
     try:
         run_chapter(find_chapter(number or 1), pause=_wait_for_enter if sys.stdin.isatty() else lambda: None)
     except NotImplementedError as error:
-        raise UserError(f"{directory / FILE_NAME}: not written yet: {error}") from error
+        raise UserError(f"{directory / FILE_NAME}: not written yet: {error}; then run this chapter again") from error
 
 
 @learn_app.command("check")
@@ -125,6 +129,8 @@ def _print_results(results: list[Result]) -> None:
         for line in result.message.splitlines():
             print(f"         {line}")
     right = sum(not result.message for result in results)
+    if sum(bool(result.message) and result.written for result in results) > 1:
+        print("repair the first of the wrong ones first: others may follow from it")
     print(f"{right} of {len(results)} checks passed")
 
 

@@ -15,7 +15,7 @@ from dragoman.learn.exercises import COURSE
 
 _CODE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _MINUTES = re.compile(r"^\*About (\d+) minutes to read; runs in about (\d+) s\.\*$", re.MULTILINE)
-_QUESTION = re.compile(r"\*\*(?:Predict first|Before you read on)")
+_QUESTION = re.compile(r"\*\*(?:Predict first|Before you read on).*?(?:\n\n|\Z)", re.DOTALL)
 _SHADES = " ░▒▓█"
 
 
@@ -42,6 +42,11 @@ class ChapterPart:
     text: str
     is_code: bool
     line: int
+
+
+_RELOADING = ChapterPart(
+    "# Cells use the functions of transformer.py as they are now.\n%load_ext autoreload\n%autoreload 2\n", True, 0
+)
 
 
 def chapters() -> list[Chapter]:
@@ -89,28 +94,44 @@ def run_chapter(chapter: Chapter, show: bool = True, pause: Callable[[], object]
     Args:
         chapter: The chapter.
         show: Whether to print text and code, not only the output.
-        pause: Called after a question, before its answer appears.
+        pause: Called after each question, before its answer appears.
 
     Raises:
-        NotImplementedError: The code needs a function that is not written yet; the rest of the text is printed.
+        NotImplementedError: The code needs a function that is not written yet. Code that needs none runs all the same.
     """
     missing: NotImplementedError | None = None
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for part in parts_of(chapter):
-        if show:
-            print(_indented(part.text) if part.is_code else part.text, end="\n\n")
-            if not part.is_code and _QUESTION.search(part.text):
-                pause()
-        if part.is_code and missing is None:
+        if show and part.is_code:
+            print(_indented(part.text), end="\n\n")
+        elif show:
+            _print_text(part.text, pause)
+        if part.is_code:
             try:
                 _run_code(part, str(chapter.path), namespace)
             except NotImplementedError as error:
-                missing = error
+                missing = missing or error
+                print(f"(needs {error})")
+            except NameError:
+                if missing is None:
+                    raise
+                print(f"(needs the result of code above, which needs {missing})")
             if show:
                 print()
     if missing:
         raise missing
     return namespace
+
+
+def _print_text(text: str, pause: Callable[[], object]) -> None:
+    """Print text, with a pause after each paragraph that asks a question."""
+    start = 0
+    for question in _QUESTION.finditer(text):
+        print(text[start : question.end()].rstrip("\n"), end="\n\n")
+        pause()
+        start = question.end()
+    if start < len(text):
+        print(text[start:], end="\n\n")
 
 
 def _run_code(part: ChapterPart, origin: str, namespace: dict[str, Any]) -> None:
@@ -131,9 +152,9 @@ def _indented(text: str) -> str:
 
 
 def notebook(chapter: Chapter) -> str:
-    """The chapter as a Jupyter notebook (format 4.5), in JSON."""
+    """The chapter as a Jupyter notebook (format 4.5), in JSON, whose first code reloads the learner's file."""
     written: list[dict[str, Any]] = []
-    for number, part in enumerate(parts_of(chapter)):
+    for number, part in enumerate([_RELOADING, *parts_of(chapter)]):
         source = part.text.rstrip("\n").splitlines(keepends=True)
         entry: dict[str, Any] = {"id": f"part-{number}", "metadata": {}, "source": source}
         if part.is_code:

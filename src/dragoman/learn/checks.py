@@ -16,7 +16,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dragoman.doctor import Finding, examine, examine_loss, examine_search
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
+from dragoman.learn.exercises import lines_in
 from dragoman.model.transformer import Transformer
 from dragoman.reference.attention import scaled_dot_product_attention
 from dragoman.settings import Model
@@ -84,9 +85,11 @@ def _run(check: Check, module: Module) -> Result:
         return Result(check, str(error))
     except (Exception, SystemExit) as error:  # what a learner's code may raise is a result, not a fault of the check
         own = error.__cause__ if isinstance(error, UserError) else error  # the doctor keeps the exception as the cause
+        if own is None:
+            return Result(check, str(error))
         if isinstance(own, NotImplementedError):
             return Result(check, str(own), written=False)
-        return Result(check, f"{type(error).__name__}: {error}")
+        return Result(check, f"{type(own).__name__}{lines_in(own, module)}: {own}")
     return Result(check)
 
 
@@ -109,6 +112,8 @@ def _check_weights(module: Module) -> None:
     found = module.attention(q, k, v)
     _require(isinstance(found, tuple), "attention must return two tensors: the output and the weights")
     output, weights = found
+    exchanged = output.shape == (2, 3, 5) and weights.shape == (2, 3, 8)
+    _require(not exchanged, "the weights are returned first; return the output, then the weights")
     _require(output.shape == (2, 3, 8), f"the output has the shape {tuple(output.shape)}, not that of q: (2, 3, 8)")
     _require(weights.shape == (2, 3, 5), f"the weights have the shape {tuple(weights.shape)}, not (2, 3, 5)")
     over_queries = _close(weights.sum(dim=-2), torch.ones(2, 5))
@@ -120,8 +125,16 @@ def _check_weights(module: Module) -> None:
 def _check_attention(module: Module) -> None:
     q, k, v = _queries_keys_values()
     output, _ = module.attention(q, k, v)
-    if _close(output, _reference(q * math.sqrt(8), k, v)):
-        raise CheckError("the scores are not divided by √d, the width of a query (8 here)")
+    causes = {
+        "the scores are not divided by √d, the width of a query (8 here)": _reference(q * math.sqrt(8), k, v),
+        "the scores are divided by d; the divisor is √d": _reference(q / math.sqrt(8), k, v),
+        "the scores are divided by √ of the number of keys, not of the width of a query": _reference(
+            q * math.sqrt(8 / 5), k, v
+        ),
+        "the weights multiply the keys; the output is the weighted mean of the values, v": _reference(q, k, k),
+    }
+    for cause, value in causes.items():
+        _require(not _close(output, value), cause)
     _require(_close(output, _reference(q, k, v)), "softmax(q kᵀ / √d) v has other values (section 3.2.1)")
 
 
@@ -135,10 +148,18 @@ def _check_mask(module: Module) -> None:
     q, k, v = _queries_keys_values()
     mask = torch.tensor([True, True, True, False, False]).expand(3, 5)
     allowed, hidden = module.attention(q, k[:, :3], v[:, :3])[0], module.attention(q, k[:, 3:], v[:, 3:])[0]
-    output = module.attention(q, k, v, mask)[0]
+    output, weights = module.attention(q, k, v, mask)
     if _close(output, module.attention(q, k, v)[0]):
         raise CheckError("the mask has no effect: masked_fill returns a new tensor, and does not change the old one")
     _require(not _close(output, hidden), "the mask is inverted: True means that attention is allowed")
+    _require(
+        _close(weights[..., 3:], torch.zeros(2, 3, 2)),
+        "keys that the mask forbids have a weight that is not 0: their scores become -1e9, before the softmax",
+    )
+    _require(
+        _close(weights.sum(dim=-1), torch.ones(2, 3)),
+        "with a mask, the weights do not sum to 1: the mask belongs before the softmax, not after it",
+    )
     _require(_close(output, allowed), "the output with a mask differs from that without the masked keys")
 
 
@@ -170,6 +191,15 @@ def _check_positions(module: Module) -> None:
     table, length, width = module.positions(50, 16), 50, 16
     _require(table.shape == (length, width), f"the shape is {tuple(table.shape)}, not (length, d_model)")
     steps = torch.arange(length, dtype=torch.float32)
+    _require(not _close(table[:, 1], steps.sin()), "each pair of columns is a sine and a cosine, in this order")
+    _require(
+        not _close(table[:, width // 2], steps.cos()),
+        "the columns alternate: the even ones are sines, the odd ones cosines",
+    )
+    _require(
+        bool(table[:, 0].any()),
+        "the rates are wrong: the first is 0, not 1; the exp is missing in exp(-log(10000) · 2i / d_model)",
+    )
     _require(
         _close(table[:, 0], steps.sin()) and _close(table[:, 1], steps.cos()),
         "the first pair of columns is sin(position) and cos(position): check the rates and the order",
@@ -199,14 +229,22 @@ def _check_split(module: Module) -> None:
 
 @_check(2, "attention does not depend on the order of the memory")
 def _check_multi_head(module: Module) -> None:
-    layer, x, memory = module.MultiHeadAttention(32, 4).eval(), torch.randn(2, 5, 32), torch.randn(2, 7, 32)
-    output, order = layer(x, memory, None), torch.randperm(7)
+    layer, x, memory = module.MultiHeadAttention(32, 4).eval(), torch.randn(2, 5, 32), torch.randn(2, 5, 32)
+    order = torch.randperm(5)
+    _require(
+        _close(layer(x, memory, None), layer(x, memory[:, order], None)),
+        "another order of the memory gives another output; keys and values both come from memory",
+    )
+    memory = torch.randn(2, 7, 32)
+    output, weights = layer(x, memory, None), layer.weights
     _require(output.shape == x.shape, f"the output has the shape {tuple(output.shape)}, not that of x: (2, 5, 32)")
-    _require(_close(output, layer(x, memory[:, order], None)), "another order of the memory gives another output")
     changed = x.clone()
     changed[:, 4] += 1.0
+    alone = _close(output[:, :4], layer(changed, memory, None)[:, :4])
+    if not alone and weights is not None and _close(weights[:, :, :4], layer.weights[:, :, :4]):
+        raise CheckError("merging the heads mixes positions: transpose(1, 2) first, then flatten(2)")
     _require(
-        _close(output[:, :4], layer(changed, memory, None)[:, :4]),
+        alone,
         "a position's output depends on other positions of x; keys and values come from memory, only queries from x",
     )
 
@@ -248,7 +286,8 @@ def _check_residuals(module: Module) -> None:
         output = layer(x, *more)
         normalized = _close(output, F.layer_norm(x, (32,)), 1e-3)
         _require(
-            not normalized, f"{name}: the norm comes after the addition; here it prepares a sublayer's input (pre-norm)"
+            not normalized,
+            f"{name}: the output is normalized; add to x itself, x + sublayer(norm(x)), not norm(x) + … or norm(x + …)",
         )
         same = _close(output, x)
         _require(
@@ -267,9 +306,9 @@ def _check_doctor(module: Module) -> None:
 
 
 def _require_healthy(findings: Iterable[Finding]) -> None:
-    """The doctor must find no errors; its findings are the message."""
-    errors = [finding for finding in findings if finding.severity == "error"]
-    _require(not errors, "\n".join(map(str, errors)))
+    """The doctor must find no errors and give no warnings; its findings are the message."""
+    problems = [finding for finding in findings if finding.severity != "note"]
+    _require(not problems, "\n".join(map(str, problems)))
 
 
 @_check(3, "the model is the library's")
@@ -302,9 +341,30 @@ def _check_library(module: Module) -> None:
     unused = [
         name for name in unused if "key.bias" not in name
     ]  # which changes nothing: all scores of a query move alike
-    _require(not unused, f"these parameters are not used: {', '.join(unused)}")
+    more = f" and {len(unused) - 4} more" if len(unused) > 4 else ""
+    _require(not unused, f"these parameters are not used: {', '.join(unused[:4])}{more}")
+    embedded = ours.source_embedding(source)
+    _require(
+        not _close(ours.embed(source, ours.source_embedding), embedded + ours.table[:7]),
+        "embed: the embeddings are not multiplied by √d_model",
+    )
+    _require(
+        _close(ours.embed(source, ours.source_embedding), embedded * math.sqrt(32) + ours.table[:7]),
+        "embed: the result is not embedding(ids) · √d_model + the first rows of the table",
+    )
+    memory = library.memory(source)
+    kept = (source != PAD)[..., None]  # what stands at padding changes nothing
+    _require(
+        _close(ours.encode(source) * kept, memory * kept),
+        "embed is right, but encode returns another memory: in EncoderLayer, queries, keys and values all come from "
+        "attention_norm(x), and the feed-forward part reads feed_forward_norm(x); encoder_norm comes last",
+    )
     difference = (ours(source, target) - library(source, target)).abs().max().item()
-    _require(difference < TOLERANCE, f"with the same weights, the logits differ by up to {difference:.2g}")
+    _require(
+        difference < TOLERANCE,
+        f"the memory is right, but with the same weights the logits differ by up to {difference:.2g}: in DecoderLayer, "
+        "each sublayer reads its own norm of x; the memory is not normalized again; decoder_norm comes last",
+    )
 
 
 def copy_weights(ours: Any, library: Transformer) -> None:
@@ -356,6 +416,8 @@ def _check_loss(module: Module) -> None:
         expected = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing)
         value = module.loss(logits, labels, smoothing)
         others = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing * 10 / 9)
+        plain = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+        _require(not smoothing or not _close(value, plain), "smoothing has no effect")
         _require(
             not smoothing or not _close(value, others),
             "the rest of the probability is shared by the other tokens only; spread it over all, also the right one",
@@ -382,12 +444,46 @@ def _check_training(module: Module) -> None:
     _require(not model.training, "after training, the model is in training mode; call model.eval()")
 
 
-def _talkative(module: Module) -> Any:
-    """A model with random weights, whose translations end early enough."""
+@_check(5, "each step is a step of its own")
+def _check_steps(module: Module) -> None:
+    pairs = [([number, number + 1, EOS], [number + 1, number, EOS]) for number in range(4, 20)]
+    model = module.Transformer(VOCABULARY, VOCABULARY, **SIZES, dropout=0.0).eval()
+    before = {name: parameter.clone() for name, parameter in model.named_parameters()}
+    steps, begun_right, modes, sizes = [], [], [], []
+    written = module.learning_rate
+    bias = model.output.bias
+
+    def no_movement(step: int, peak: float, warmup: int) -> float:
+        steps.append(step)
+        return 0.0
+
+    def look(embedding: Any, arguments: tuple[Tensor]) -> None:
+        begun_right.append(bool((arguments[0][:, 0] == BOS).all()))
+        modes.append(model.training)
+
+    model.target_embedding.register_forward_pre_hook(look)
+    bias.register_post_accumulate_grad_hook(lambda parameter: sizes.append(parameter.grad.norm().item()))
+    module.learning_rate = no_movement
+    try:
+        losses = module.train(model, pairs, steps=4, batch_size=16, peak=5e-3, warmup=20, log_every=1000)
+    finally:
+        module.learning_rate = written
+    _require(all(begun_right), "the decoder does not read the inputs of the batch, which begin with BOS")
+    _require(all(modes), "dropout is off while training: call model.train() first")
+    moved = any(not torch.equal(parameter, before[name]) for name, parameter in model.named_parameters())
+    _require(not moved, "the learning rate of `learning_rate` is not used: with 0, weights must not move")
+    _require(steps == [1, 2, 3, 4], f"learning_rate was called for the steps {steps}, not 1, 2, 3, 4")
+    grows = any(abs(size - sizes[0]) > 1e-3 * sizes[0] for size in sizes)
+    _require(not grows, "gradients of earlier steps are added to those of a step: call optimizer.zero_grad()")
+    _require(all(isinstance(each, float) for each in losses), "the losses are not numbers: keep value.item()")
+
+
+def _talkative(module: Module, bonus: float = 6.0) -> Any:
+    """A model with random weights, whose translations end early: EOS has a bonus."""
     model = module.Transformer(VOCABULARY, VOCABULARY, **SIZES, dropout=0.3)
     with torch.no_grad():
         model.output.weight *= 3
-        model.output.bias[EOS] += 3.0
+        model.output.bias[EOS] += bonus
         model.output.bias[[PAD, BOS]] -= 100.0
     return model.train()
 
@@ -413,30 +509,32 @@ def _check_beam_of_one(module: Module) -> None:
 
 @_check(6, "scores are divided once")
 def _check_scores(module: Module) -> None:
-    model = _talkative(module)
-    for _ in range(4):
-        source = torch.randint(3, VOCABULARY, (1, 7))
+    for bonus in (6.0, 6.0, 6.0, -100.0):  # with the last one, no sentence ends
+        model, source = _talkative(module, bonus), torch.randint(3, VOCABULARY, (1, 7))
         found = module.beam_search(model, source, beam=3, length_penalty=0.6, max_length=12)
         _require(bool(found), "there is no hypothesis; if none has ended, return the running ones")
         _require([score for score, _ in found] == sorted((score for score, _ in found), reverse=True), "not best first")
-        for score, ids in found:
+        for score, ids in sorted(found, key=lambda each: len(each[1]), reverse=True):  # long ones show causes better
             _require(BOS not in ids, "a hypothesis contains BOS")
-            total = _log_probability(model, source, ids)
+            _require(EOS not in ids[:-1], "a hypothesis continues after EOS")
+            parts = _log_probabilities(model, source, ids)
+            total, length = float(parts.sum()), counted(len(ids), "token")
             right = total / len(ids) ** 0.6
             _require(
                 abs(score - right) < 1e-3,
-                f"a hypothesis of {len(ids)} tokens with log-probability {total:.3f} has the score {score:.3f}, not "
-                f"{right:.3f} (length penalty 0.6): {_cause_of_score(score, total, len(ids))}",
+                f"a hypothesis of {length} with log-probability {total:.3f} has the score {score:.3f}, not "
+                f"{right:.3f} (length penalty 0.6): {_cause_of_score(score, parts)}",
             )
 
 
-def _cause_of_score(score: float, total: float, length: int) -> str:
+def _cause_of_score(score: float, log_probabilities: Tensor) -> str:
+    total, length = float(log_probabilities.sum()), len(log_probabilities)
     causes = {
         "the length counts BOS": total / (length + 1) ** 0.6,
         "the length does not count EOS": total / max(length - 1, 1) ** 0.6,
         "the length is multiplied by the penalty; it is raised to its power": total / (length * 0.6),
         "the sum is not divided": total,
-        "probabilities, not log-probabilities": math.exp(total) / length**0.6,
+        "probabilities are added; add their logarithms": float(log_probabilities.exp().sum()) / length**0.6,
     }
     for cause, value in causes.items():
         if abs(score - value) < 1e-3:
@@ -444,8 +542,9 @@ def _cause_of_score(score: float, total: float, length: int) -> str:
     return "divide the sum by the length once, when the hypothesis ends, not at every step"
 
 
-def _log_probability(model: Any, source: Tensor, ids: list[int]) -> float:
+def _log_probabilities(model: Any, source: Tensor, ids: list[int]) -> Tensor:
+    """The log-probability of each token, (length,)."""
     target = torch.tensor([[BOS, *ids[:-1]]])
     with torch.no_grad():
-        log_probabilities = model.eval()(source, target).log_softmax(dim=-1)[0]
-    return float(log_probabilities.gather(1, torch.tensor(ids)[:, None]).sum())
+        log_probabilities: Tensor = model.eval()(source, target).log_softmax(dim=-1)[0]
+    return log_probabilities.gather(1, torch.tensor(ids)[:, None])[:, 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
-import sys
+import traceback
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +13,7 @@ from dragoman.errors import UserError
 
 COURSE = Path(__file__).parents[1] / "course"
 SOLUTION = COURSE / "transformer.py"
+ANSWERS = COURSE / "answers.md"
 FILE_NAME = "transformer.py"
 
 _EXERCISE = re.compile(r"Chapter (\d+):")
@@ -65,17 +66,16 @@ def module_from_text(text: str, origin: str) -> ModuleType:
     try:
         exec(compile(text, origin, "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
-        line = _line_of(error, origin)
+        line = lines_in(error, module)
         raise UserError(f"{origin}{line}: cannot be imported: {type(error).__name__}: {error}") from error
     return module
 
 
-def _line_of(error: BaseException, origin: str) -> str:
+def lines_in(error: BaseException, module: ModuleType) -> str:
+    """The lines of the learner's file that an exception passed, outermost first: ", lines 150, 27"."""
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}"
-    number, trace = None, sys.exc_info()[2]
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == origin:
-            number = trace.tb_lineno
-        trace = trace.tb_next
-    return f", line {number}" if number else ""
+    origin = module.__spec__.origin if module.__spec__ else None
+    passed = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == origin]
+    numbers = ", ".join(str(frame.lineno) for frame in passed)
+    return f", line{'s' if len(passed) > 1 else ''} {numbers}" if passed else ""

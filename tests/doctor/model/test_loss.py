@@ -105,8 +105,8 @@ def test_the_message_says_which_token_is_rewarded() -> None:
 @pytest.mark.parametrize(
     ("loss", "ids", "message"),
     [
-        (lambda logits, labels: 1.0, IDS, "the loss returns float, not one number"),
-        (lambda logits, labels: logits, IDS, "not one number"),
+        (lambda logits, labels: 1.0, IDS, "the loss returns float, not a tensor with one number"),
+        (lambda logits, labels: logits, IDS, "not a tensor with one number"),
         (lambda logits, labels: logits / None, IDS, "the loss fails for logits"),
         (lambda model, source, target: None, IDS, "bos_id and eos_id are needed"),
         (lambda model, source, target: torch.zeros(()), ALL_IDS, "does not call the model"),

@@ -36,6 +36,12 @@ def search(
     return [row[: row.index(EOS) + 1] if stop and EOS in row else row for row in rows]
 
 
+def shortened(rows: list[list[int]]) -> list[list[int]]:
+    """The translations of a search that stops when the first sentence of a batch has ended."""
+    shortest = min(len(row) for row in rows)
+    return [row[:shortest] for row in rows]
+
+
 class NoPaddingMask(TorchModel):
     def is_hidden(self, source: Tensor) -> Tensor:
         return torch.zeros_like(source, dtype=torch.bool)
@@ -59,6 +65,7 @@ WRONG: dict[str, tuple[Callable[[TorchModel, Tensor], Any], str, str]] = {
     "cache forgets": (lambda m, s: search(m, s, sees=1), "search-differs", "the first token is right"),
     "does not stop": (lambda m, s: search(m, s, stop=False), "search-stop", "continues after eos"),
     "dropout": (lambda m, s: search(m.train(), s), "search-not-repeatable", "other translations"),
+    "first eos": (lambda m, s: shortened(search(m, s)), "search-batch", "alone"),
     "batch": (lambda m, s: search(m, s[:1].expand_as(s)), "search-batch", "in a batch of others"),
 }
 

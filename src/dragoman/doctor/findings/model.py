@@ -430,8 +430,9 @@ MODEL_FINDINGS: dict[str, FindingType] = {
     ),
     "search-batch": FindingType(
         "error",
-        "a sentence is influenced by others in its batch: padding is not masked, or finished sentences go on",
-        "mask padding in the encoder and in the cross-attention, also with a cache",
+        "a sentence is influenced by others in its batch: padding is not masked, finished sentences go on, or all of "
+        "them stop at the first eos",
+        "mask padding in the encoder and in the cross-attention, also with a cache; stop when every sentence has ended",
         tested="each source alone, in a batch, and with padding",
         effect="the translation of a sentence depends on the other sentences of its batch",
         chapter=6,

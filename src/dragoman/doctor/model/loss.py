@@ -134,7 +134,7 @@ class _Trial:
         value = self.call(GIVEN[self.given](logits), labels)
         if not isinstance(value, Tensor) or value.numel() != 1:
             what = f"a tensor with shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-            raise UserError(f"the loss returns {what}, not one number")
+            raise UserError(f"the loss returns {what}, not a tensor with one number")
         return value.reshape(())
 
     def call(self, logits: Tensor, labels: Tensor) -> Any:

@@ -158,6 +158,18 @@ class _Search:
             yield make_finding("search-batch", f"a sentence has another translation {why} than alone", {"rows": batch})
         elif different:
             yield self.describe(sources[different[0]], first[different[0]], expected[different[0]])
+        elif stopped := self.stopped_by_others(sources, first, expected):
+            message = f"a sentence of a batch ends after {len(first[stopped[0]])} ids, without eos, but goes on alone"
+            yield make_finding("search-batch", message, {"rows": stopped})
+
+    def stopped_by_others(
+        self, sources: Tensor, first: Sequence[list[int]], expected: Sequence[list[int]]
+    ) -> list[int]:
+        """The rows that end without eos in the batch, and are longer alone: the first eos of a batch stopped them."""
+        short = [
+            row for row in range(ROWS) if self.words(first[row]) == first[row] and len(first[row]) < len(expected[row])
+        ]
+        return [row for row in short if len(self.found(sources[[row]])[0]) > len(first[row])]
 
     def choose_form(self, sources: Tensor) -> list[list[int]]:
         """The translations in the first form with which the search does not fail.
