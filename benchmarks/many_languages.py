@@ -1,12 +1,14 @@
 """Measure one model of many languages against a model for each direction, trained in the same total time.
 
 The corpora are in directories named after two languages, such as de-dsb/train.de.gz and de-dsb/dev.de.gz. One model
-gets all minutes; separate models get equal parts of them. Scores are chrF++ with the search of the bundles, on
-``TESTS/de-dsb/SET.de`` and so on for each set, or on the dev sets if there are no others; these choose checkpoints, so
-they flatter both alike.
+gets all minutes; each separate model gets an equal part of them. Scores are chrF++, BLEU and, for the one model, the
+share of translations in another language, with the search of the bundles, on ``TESTS/de-dsb/SET.de`` and so on for
+each set, or on the dev sets if there are no others; these choose checkpoints, so they flatter both alike. Pairs that
+are left out are not trained on by the one model: it translates them without having seen any (zero-shot).
 
 python benchmarks/many_languages.py --texts ../shared/data/sorbian --runs runs/many --minutes 120 --tests my/tests
 python benchmarks/many_languages.py --texts ../shared/data/sorbian --runs runs/many --minutes 9
+python benchmarks/many_languages.py --texts multi30k --runs runs/zero --minutes 40 --leave-out cs-fr de-fr cs-de
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from pathlib import Path
 import dragoman
 from dragoman.cli.text_references import FileOptions
 from dragoman.cli.training_texts import TrainingTexts
-from dragoman.evaluation.metrics import chrf_plus_plus
+from dragoman.evaluation.evaluate import evaluate
 from dragoman.system.time_limit import TimeLimit
 from dragoman.training.run.run import train
 
@@ -37,16 +39,18 @@ def main() -> None:
     parser.add_argument("--tests", type=Path, help="directory with de-hsb/NAME.de and so on; default: the dev sets")
     parser.add_argument("--set", dest="settings", action="append", default=[], help="of the one model")
     parser.add_argument("--mono", action="append", default=[], help="monolingual text for the one model")
+    parser.add_argument("--leave-out", nargs="*", default=[], help="pairs that the one model is not trained on: de-hsb")
     parser.add_argument("--only", nargs="*", help=f"train and score only these: {ALL}, de-hsb, hsb-de, …")
     arguments = parser.parse_args()
     pairs = sorted(path.name for path in arguments.texts.iterdir() if path.is_dir())
     directions = [each for pair in pairs for each in (pair, "-".join(reversed(pair.split("-"))))]
+    trained = [pair for pair in pairs if pair not in arguments.leave_out]
     runs: dict[str, Path] = {}
     for name in arguments.only or [ALL, *directions]:
         runs[name] = arguments.runs / name
-        used, settings, minutes = [name], [], arguments.minutes / len(directions)
+        used, settings, minutes = [name], [], arguments.minutes / (2 * len(trained))
         if name == ALL:
-            used, settings, minutes = pairs, arguments.settings, arguments.minutes
+            used, settings, minutes = trained, arguments.settings, arguments.minutes
         if not (runs[name] / "bundle").is_dir():
             train_on(arguments.texts, used, runs[name], minutes, settings, arguments.mono if name == ALL else [])
     print("| direction | set | " + " | ".join(runs) + " |")
@@ -93,12 +97,13 @@ def read(path: Path) -> list[str]:
 
 
 def score(run: Path, name: str, direction: str, sources: Sequence[str], references: Sequence[str]) -> str:
-    """The chrF++ of a model in a direction; empty if it is for another one."""
+    """The scores of a model in a direction; empty if it is for another one."""
     if name not in (ALL, direction):
         return ""
     source, target = direction.split("-")
-    translator = dragoman.load(run, source_language=source, target_language=target)
-    return f"{chrf_plus_plus([str(each) for each in translator.stream(sources)], references)[0]:.2f}"
+    report, _ = evaluate(dragoman.load(run, source_language=source, target_language=target), sources, references)
+    wrong = "" if report.wrong_language is None else f", {report.wrong_language:.1%} in another language"
+    return f"{report.chrf_pp:.2f}, BLEU {report.bleu:.2f}{wrong}"
 
 
 if __name__ == "__main__":
