@@ -12,8 +12,9 @@ endif
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
 
+# One process runs all tests of a file, so that what they share is made once.
 test: check $(if $(shell command -v npm),.venv/npm/installed)
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 # The tests that make test leaves out: killed and interrupted processes, more exports, longer trainings, many odd inputs.
 slow-test: .venv/extras $(if $(shell command -v npm),.venv/npm/installed)

@@ -85,6 +85,7 @@ def test_sizes_are_close_to_those_of_the_paper(name: str, millions: int) -> None
     assert describe(Path(name))["parameters"]["total"] / 1e6 == pytest.approx(millions, rel=0.03)
 
 
+@pytest.mark.usefixtures("unchecked_text")
 @pytest.mark.parametrize("name", NAMES)
 def test_short_run_trains_and_translates(name: str, data_directory: Path, tmp_path: Path) -> None:
     recipe = short_recipe(name, data_directory, tmp_path)

@@ -285,6 +285,7 @@ def test_an_ensemble_of_one_model_is_that_model(translator: Translator) -> None:
         assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-3)
 
 
+@pytest.mark.usefixtures("bare_runs")
 def test_an_ensemble_needs_the_same_tokenizers(
     translator: Translator, make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:

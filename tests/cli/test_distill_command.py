@@ -20,7 +20,7 @@ SETTINGS = [part for each in (*SMALL, "data.test=[]") for part in ("--set", each
 
 
 @pytest.fixture(autouse=True)
-def small_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_comparison(monkeypatch: pytest.MonkeyPatch, bare_runs: None) -> None:
     """A small comparison; the tiny teacher is too bad to pass the filter."""
     monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
     monkeypatch.setattr("dragoman.training.compare.MAX_PAIRS", 3)

@@ -98,7 +98,7 @@ class TrainCommand:
 
 
 @pytest.fixture
-def train(tmp_path: Path, command: Command, recipe_document: dict[str, Any]) -> TrainCommand:
+def train(tmp_path: Path, command: Command, recipe_document: dict[str, Any], bare_runs: None) -> TrainCommand:
     training = recipe_document["training"] | {"steps": 1, "validations": 1, "average": 1}
     return TrainCommand(tmp_path, command, recipe_document | {"training": training})
 

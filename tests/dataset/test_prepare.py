@@ -193,11 +193,12 @@ def test_a_missing_temporary_directory_is_an_error(
         prepare_dataset(make_recipe())
 
 
+@pytest.mark.usefixtures("bare_runs")
 def test_training_on_a_large_corpus_gives_the_weights_of_training_on_a_small_one(
     make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = treat_as_large(monkeypatch, tmp_path / "cache")
-    recipe = make_recipe("training.steps=20", "training.validations=2", "data.validation=[]", "model.dropout=0.2")
+    recipe = make_recipe("training.steps=6", "training.validations=1", "data.validation=[]", "model.dropout=0.2")
     assert train(recipe, tmp_path / "large")
     before = set(home.iterdir())
     assert kinds(home) == ["pairs", "split", "tokenizers"]

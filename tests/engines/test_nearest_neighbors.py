@@ -134,6 +134,7 @@ def test_the_mean_distance_hardly_depends_on_the_size_of_the_corpus(
     assert few.distance == pytest.approx(many.distance, rel=0.2)
 
 
+@pytest.mark.usefixtures("bare_runs")
 def test_training_and_scoring_do_not_need_the_corpus(
     make_recipe: RecipeMaker, tmp_path: Path, corpus: Path, command: Command
 ) -> None:

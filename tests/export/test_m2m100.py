@@ -206,6 +206,7 @@ def test_divided_weights_are_read(original: Path, imported: Path, tmp_path: Path
             import_huggingface(divided, tmp_path / "again")
 
 
+@pytest.mark.usefixtures("bare_runs")
 def test_fine_tuning_keeps_the_languages(imported: Path, corpus: Path, tmp_path: Path) -> None:
     start = Bundle.load(imported)
     augmentation = dict.fromkeys(("upper_case", "title_case", "no_end_punctuation", "typos", "single_words"), 0.15)

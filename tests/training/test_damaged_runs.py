@@ -45,6 +45,8 @@ VARIANTS = {
 MOMENTS = (1, 4, 7, 12)
 """The steps at which copies of a run are made; another copy is that of the finished run."""
 
+pytestmark = pytest.mark.usefixtures("bare_runs")
+
 
 @pytest.fixture(scope="module")
 def moments(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Recipe, Path]]:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 MakeStudent = Callable[..., "Recipe"]
 
+pytestmark = pytest.mark.usefixtures("bare_runs")
+
 
 @pytest.fixture(scope="module", autouse=True)
 def small_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -79,7 +81,7 @@ def make_student(
         lines = (corpus / f"train.{language}").read_text("utf-8").splitlines(True)[:40]
         (directory / f"train.{language}").write_text("".join(lines), "utf-8")
     document = recipe_document | {
-        "data": recipe_document["data"] | {"train": [f"{directory}/train.{{lang}}"]},
+        "data": recipe_document["data"] | {"train": [f"{directory}/train.{{lang}}"], "test": []},
         "model": recipe_document["model"] | {"d_model": 16},
         "training": recipe_document["training"] | {"steps": 12, "validations": 2, "checkpoint_minutes": 0.0001},
         "decoding": recipe_document["decoding"] | {"beam_size": 1},
@@ -516,8 +518,13 @@ def test_a_teacher_that_is_gone_must_be_put_back_to_translate_and_is_reported_af
 
 @pytest.mark.usefixtures("no_card")
 def test_repeated_monolingual_text_is_no_problem(
-    make_student: MakeStudent, mono: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make_student: MakeStudent,
+    mono: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr("dragoman.doctor.training_checks.MAX_PAIRS", 1000)  # so that the text is checked
     mono.write_text(3 * mono.read_text("utf-8"), "utf-8")
     assert train(make_student("training.steps=2", "training.validations=1", mono=[str(mono)]), tmp_path / "run")
     assert "duplicates:" not in capsys.readouterr().err

@@ -31,7 +31,10 @@ from dragoman.training.run.run import train
 if TYPE_CHECKING:
     from conftest import RecipeMaker
 
-pytestmark = pytest.mark.skipif(not dist.is_available() or not dist.is_gloo_available(), reason="torch has no gloo")
+pytestmark = [
+    pytest.mark.skipif(not dist.is_available() or not dist.is_gloo_available(), reason="torch has no gloo"),
+    pytest.mark.usefixtures("bare_runs"),
+]
 
 SETTINGS = (
     "training.steps=30",
@@ -41,6 +44,7 @@ SETTINGS = (
     "model.qkv_bias=false",
     "model.activation=gelu",
     "training.epsilon=1e-6",
+    "data.test=[]",
 )
 """Without the biases of keys, whose gradient is nothing but rounding errors, which Adam would blow up, and without a
 kink in the activation, at which they would decide about a gradient."""
@@ -64,7 +68,7 @@ def torchrun(ranks: int, recipe: Path, output: Path, *more: str, restarts: int =
 
 def run_torchrun(ranks: int, recipe: Path, output: Path, *more: str) -> str:
     process = torchrun(ranks, recipe, output, *more)
-    _, printed = process.communicate(timeout=120)
+    _, printed = process.communicate(timeout=300)
     assert process.returncode == 0, printed
     return printed
 
@@ -169,7 +173,7 @@ def test_a_process_that_dies_ends_the_job(make_recipe: RecipeMaker, tmp_path: Pa
     if not children.exists():
         pytest.skip("this system does not tell a process' children")
     os.kill(int(children.read_text().split()[-1]), signal.SIGKILL)
-    _, printed = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=300)
     assert process.returncode != 0
     assert "SIGKILL" in printed
 
@@ -188,7 +192,7 @@ UNEVEN = [
 def test_processes_that_share_the_sentences_of_each_group_train_as_one(
     options: tuple[str, ...], make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:
-    recipe = make_recipe(*SETTINGS, "training.steps=20", "training.validations=2", *options)
+    recipe = make_recipe(*SETTINGS, "training.steps=8", "training.validations=1", *options)
     save_recipe(recipe, tmp_path / "recipe.toml")
     assert train(recipe, tmp_path / "alone")
     run_forks(2, tmp_path / "recipe.toml", tmp_path / "both")
@@ -243,7 +247,7 @@ def test_processes_stop_between_the_parts_of_a_step(make_recipe: RecipeMaker, tm
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.01)
     process.send_signal(signal.SIGTERM)
-    _, printed = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=300)
     assert "stopped after step 1" in printed
     assert checkpoint_steps(run) == [1]
     run_forks(2, tmp_path / "recipe.toml", run, "--resume")
@@ -265,7 +269,7 @@ def test_a_restarted_job_continues(make_recipe: RecipeMaker, tmp_path: Path) -> 
         process.kill()
         pytest.skip("this system does not list the children of a process")
     os.kill(int(children.read_text().split()[-1]), signal.SIGKILL)
-    _, printed = process.communicate(timeout=120)
+    _, printed = process.communicate(timeout=300)
     assert process.returncode == 0, printed
     assert "continuing from step" in printed
     assert (run / "bundle" / "bundle.json").exists()
