@@ -6,7 +6,6 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -41,7 +40,6 @@ from dragoman.synthesis.collect import (
 )
 from dragoman.synthesis.sentence_groups import SentenceGroup
 from dragoman.synthesis.teachers import Teacher, TokenUsage
-from dragoman.system.files import temporary_directory
 from dragoman.system.progress import Log, Meter, Update
 from dragoman.system.resumable import digest
 
@@ -263,7 +261,7 @@ class Synthesis:
         """What the whole text will take, and the sample of it that was translated to find out.
 
         Tokens that are sent grow with the characters of the prompts, and the rest with those of the sentences. The time
-        is that of the requests, and that of checking and writing afterwards.
+        is that of the requests, and that of checking the answers afterwards.
 
         Args:
             sentences: The least size of the sample.
@@ -288,19 +286,15 @@ class Synthesis:
             used.estimated,
         )
         cost = collector.price.cost(usage, pairs.teacher.counts_tokens) if collector.price else None
-        seconds = speed.seconds_for(usage.requests) + self._seconds_to_write(sample) * len(groups) / max(1, len(sample))
+        seconds = speed.seconds_for(usage.requests) + self._seconds_to_check(sample) * len(groups) / max(1, len(sample))
         return Estimate(usage.requests, usage, seconds, cost), sample
 
-    def _seconds_to_write(self, sample: Sequence[SentenceGroup]) -> float:
-        """The time for checking and writing a sample; what is only loaded once does not count."""
-        seconds = 0.0
-        with temporary_directory() as directory:
-            for number, groups in enumerate((sample[:1], sample)):
-                started = time.monotonic()
-                with suppress(UserError):  # no pair is left
-                    self._write(groups, directory / f"{number}.tsv")
-                seconds = time.monotonic() - started
-        return seconds
+    def _seconds_to_check(self, sample: Sequence[SentenceGroup]) -> float:
+        """The time for checking the answers to a sample; what is only loaded once does not count."""
+        list(self.pairs.read(sample[:1]))
+        started = time.monotonic()
+        list(self.pairs.read(sample))
+        return time.monotonic() - started
 
     def write(self, output: Path, *, marked: bool = True) -> WrittenPairs:
         """Write the pairs of all stored answers, and check the file as `dragoman doctor data` does.
@@ -312,12 +306,9 @@ class Synthesis:
         Raises:
             UserError: No pair is left, or the file cannot be written.
         """
-        return self._write(self.groups, output, marked=marked)
-
-    def _write(self, groups: Sequence[SentenceGroup], output: Path, *, marked: bool = True) -> WrittenPairs:
         source, target = self.pairs.languages
         stated = machine_translated(target, source) if marked else target
-        made = self.pairs.make(groups)
+        made = self.pairs.make(self.groups)
         first = next(made, None)
         if first is None:
             raise UserError(f"{output}: not written, because no pair is left:\n{self.pairs.rejections.table()}")
