@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -40,6 +41,7 @@ from dragoman.synthesis.collect import (
 )
 from dragoman.synthesis.sentence_groups import SentenceGroup
 from dragoman.synthesis.teachers import Teacher, TokenUsage
+from dragoman.system.files import temporary_directory
 from dragoman.system.progress import Log, Meter, Update
 from dragoman.system.resumable import digest
 
@@ -261,7 +263,7 @@ class Synthesis:
         """What the whole text will take, and the sample of it that was translated to find out.
 
         Tokens that are sent grow with the characters of the prompts, and the rest with those of the sentences. The time
-        is that of the requests, and that of checking the answers afterwards.
+        is that of the requests, and that of checking and writing afterwards.
 
         Args:
             sentences: The least size of the sample.
@@ -286,15 +288,18 @@ class Synthesis:
             used.estimated,
         )
         cost = collector.price.cost(usage, pairs.teacher.counts_tokens) if collector.price else None
-        seconds = speed.seconds_for(usage.requests) + self._seconds_to_check(sample) * len(groups) / max(1, len(sample))
+        seconds = speed.seconds_for(usage.requests) + self._seconds_to_finish(sample)
         return Estimate(usage.requests, usage, seconds, cost), sample
 
-    def _seconds_to_check(self, sample: Sequence[SentenceGroup]) -> float:
-        """The time for checking the answers to a sample; what is only loaded once does not count."""
-        list(self.pairs.read(sample[:1]))
+    def _seconds_to_finish(self, sample: Sequence[SentenceGroup]) -> float:
+        """The time for checking all answers, which grows with the text, and for the doctor, which hardly does."""
+        list(self.pairs.read(sample[:1]))  # what is only loaded once does not count
         started = time.monotonic()
         list(self.pairs.read(sample))
-        return time.monotonic() - started
+        checked = time.monotonic()
+        with temporary_directory() as directory, suppress(UserError):  # no pair is left
+            self._write(sample, directory / "sample.tsv")
+        return (checked - started) * len(self.groups) / max(1, len(sample)) + time.monotonic() - checked
 
     def write(self, output: Path, *, marked: bool = True) -> WrittenPairs:
         """Write the pairs of all stored answers, and check the file as `dragoman doctor data` does.
@@ -306,9 +311,12 @@ class Synthesis:
         Raises:
             UserError: No pair is left, or the file cannot be written.
         """
+        return self._write(self.groups, output, marked=marked)
+
+    def _write(self, groups: Sequence[SentenceGroup], output: Path, *, marked: bool = True) -> WrittenPairs:
         source, target = self.pairs.languages
         stated = machine_translated(target, source) if marked else target
-        made = self.pairs.make(self.groups)
+        made = self.pairs.make(groups)
         first = next(made, None)
         if first is None:
             raise UserError(f"{output}: not written, because no pair is left:\n{self.pairs.rejections.table()}")
