@@ -256,8 +256,8 @@ class Collector:
     def measure(self, requests: Sequence[Request]) -> Speed:
         """Send requests to measure the speed of the server, as many at once as there may be.
 
-        One is sent alone, because servers load a model when it is first asked. After that, time counts from the moment
-        at which each of the requests at once was answered, if there are more: at the beginning, none is half done.
+        One is sent alone first, because servers load a model when they are first asked. If there are enough requests,
+        the first round at once does not count: it begins without any that is half done.
 
         Raises:
             UserError: As `collect`.

@@ -288,19 +288,18 @@ class Synthesis:
             used.estimated,
         )
         cost = collector.price.cost(usage, pairs.teacher.counts_tokens) if collector.price else None
-        seconds = speed.seconds_for(usage.requests) + self._seconds_to_write(sample) * len(groups) / max(1, len(sample))
+        seconds = speed.seconds_for(usage.requests) + self._seconds_to_finish(sample)
         return Estimate(usage.requests, usage, seconds, cost), sample
 
-    def _seconds_to_write(self, sample: Sequence[SentenceGroup]) -> float:
-        """The time for checking and writing a sample; what is only loaded once does not count."""
-        seconds = 0.0
-        with temporary_directory() as directory:
-            for number, groups in enumerate((sample[:1], sample)):
-                started = time.monotonic()
-                with suppress(UserError):  # no pair is left
-                    self._write(groups, directory / f"{number}.tsv")
-                seconds = time.monotonic() - started
-        return seconds
+    def _seconds_to_finish(self, sample: Sequence[SentenceGroup]) -> float:
+        """The time for checking all answers, which grows with the text, and for the doctor, which hardly does."""
+        list(self.pairs.read(sample[:1]))  # what is only loaded once does not count
+        started = time.monotonic()
+        list(self.pairs.read(sample))
+        checked = time.monotonic()
+        with temporary_directory() as directory, suppress(UserError):  # no pair is left
+            self._write(sample, directory / "sample.tsv")
+        return (checked - started) * len(self.groups) / max(1, len(sample)) + time.monotonic() - checked
 
     def write(self, output: Path, *, marked: bool = True) -> WrittenPairs:
         """Write the pairs of all stored answers, and check the file as `dragoman doctor data` does.
