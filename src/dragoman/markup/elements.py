@@ -20,7 +20,7 @@ class Element:
         ends: A sentence ends before and after it.
         wraps: It only breaks a line: the sentence continues if the text after it begins with a lower-case letter.
         kept: It is left alone, with all that it contains.
-        apart: Its content is a separate text, as that of a footnote or a drawing is.
+        apart: Its content is a separate text, as that of a footnote or a drawing is; of a word, that of `mtext` in it.
         word: It stands for a word: the sentence has a placeholder, such as {1}.
         alone: It stands for a word only if it touches no letter; otherwise it is probably formatting.
         filled: It stands for a word only if it contains text.

@@ -152,9 +152,9 @@ def _kept(events: Sequence[Event], element: Element, depth: int) -> Fixed:
     """An element that is kept or apart, as one item, given its start tag, its content and its end."""
     first, rest = events[0], events[1:]
     start = first.parts if isinstance(first, Tag) else ()
-    if element.apart and depth < MAX_DEPTH:
-        return Fixed((*start, Inner(tuple(fold_tags(rest, depth + 1)))), element)
     raw = "".join(event.raw if isinstance(event, Tag) else raw_text([event]) for event in rest)
+    if element.apart and depth < MAX_DEPTH and (not element.word or "mtext" in raw):
+        return Fixed((*start, Inner(tuple(fold_tags(rest, depth + 1)))), element)
     has_text = any(isinstance(event, TextItem) and event.text.strip() for event in events)
     return Fixed((*start, raw), element if has_text or not element.filled else OBJECT)
 

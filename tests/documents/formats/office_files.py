@@ -198,7 +198,7 @@ def epub(chapter: str = "", name: str = "chapter.xhtml", book: str = "OEBPS/cont
         {
             "mimetype": "application/epub+zip",
             "META-INF/container.xml": f'<container><rootfiles><rootfile full-path="{book}"/></rootfiles></container>',
-            book: f"<package><dc:title xmlns:dc='d'>Buch</dc:title><manifest><item id='n' href='toc.ncx' "
+            book: f"<package><dc:title xmlns:dc='d'>1984</dc:title><manifest><item id='n' href='toc.ncx' "
             f"media-type='application/x-dtbncx+xml'/><item id='c' href='{name}' media-type='application/xhtml+xml'/>"
             "</manifest><spine><itemref idref='c'/></spine></package>",
             f"OEBPS/{unquote(name)}": chapter,

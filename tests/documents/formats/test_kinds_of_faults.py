@@ -856,7 +856,7 @@ def test_segments_of_packages(case: str) -> None:
     document = open_document(data, name, languages)
     found = [segment.text for segment in document.segments]
     assert list(dict.fromkeys(text for text in found if text in texts)) == texts
-    assert "⟦" not in "".join(found), "what is left alone"
+    assert "⟦" not in "".join(found), "these texts stay"
     changed = document.assemble(list(map(mark_start, document.segments)))
     again = open_document(changed, name, languages).segments
     assert sum(segment.text.count(START) for segment in again) == len(found)

@@ -120,7 +120,10 @@ def _element_items(node: XmlElement, elements: Elements, keeps_lines: bool) -> S
     keeps_lines = keeps_lines or element.lines or node.attributes.get("xml:space") == "preserve"
     content = xml_items(node.children, elements, keeps_lines)
     if element.apart:
-        return [Fixed((*start, Inner(tuple(content)), node.end), element)]
+        inside = (
+            Inner(tuple(content)) if not element.word or "mtext" in raw_xml(node.children) else raw_xml(node.children)
+        )
+        return [Fixed((*start, inside, node.end), element)]
     if element.ends:
         return [Fixed(start, BLOCK), *content, Fixed((node.end,), BLOCK)]
     if not node.end and node.name not in elements.rows:
