@@ -15,12 +15,13 @@ from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
 from dragoman.planning.write import recipe_text
 from dragoman.recipe import parse_recipe
-from dragoman.settings import FilePair
+from dragoman.settings import CorpusFile, FilePair
 
 TMX = """<tmx version="1.4"><header srclang="de"/><body>
 <tu><tuv xml:lang="de"><seg>Hund</seg></tuv><tuv xml:lang="hsb"><seg>pos</seg></tuv></tu>
 <tu><tuv xml:lang="de"><seg>Katze</seg></tuv><tuv xml:lang="dsb"><seg>kocka</seg></tuv></tu>
 </body></tmx>"""
+PO = 'msgid ""\nmsgstr "Language: hsb\\n"\n\nmsgid "dog"\nmsgstr "pos"\n'
 WORDS = {"de": ["Hund", "Haus", "Baum"], "hsb": ["pos", "dom", "štom"], "dsb": ["pjas", "dom", "bom"]}
 
 
@@ -47,6 +48,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, keys in (("reversed", ("hsb", "de")), ("sides", ("source", "target"))):
         records = (json.dumps(dict(zip(keys, pair, strict=True))) for pair in pairs)
         (tmp_path / f"{name}.jsonl").write_text("\n".join(records) + "\n", "utf-8")
+    sides = [("source_file", "target_file"), *[("a.xml", "b.xml")] * 3]
+    lines = ["\t".join([row, *files]) for row, files in zip(rows, sides, strict=True)]
+    (tmp_path / "files.tsv").write_text("\n".join(lines) + "\n", "utf-8")
+    places = {"source": "a.xml", "target": "b.xml"}
+    texts = [dict(zip(WORDS, words, strict=True)) for words in zip(*WORDS.values(), strict=True)]
+    (tmp_path / "files.jsonl").write_text("".join(json.dumps(each | places) + "\n" for each in texts), "utf-8")
+    (tmp_path / "words.tsv").write_text("Tag\tday\nSohn\tson\n", "utf-8")
+    (tmp_path / "src.jsonl").write_text('{"src": "Hund", "tgt": "dog"}\n', "utf-8")
+    (tmp_path / "messages.po").write_text(PO, "utf-8")
     return tmp_path
 
 
@@ -97,7 +107,11 @@ def read(found: FoundTexts) -> dict[Languages, int]:
             (["reversed" + suffix, "v.en", "v.de"], "de,en,hsb", {("de", "hsb"): 3, ("en", "de"): 1})
             for suffix in TABLES
         ),
-        *((["reversed" + suffix, *PATHS[2:]], None, {("hsb", "de"): 3, ("de", "dsb"): 3}) for suffix in TABLES),
+        (["reversed.jsonl", *PATHS[2:]], None, {("hsb", "de"): 3, ("de", "dsb"): 3}),
+        (["words.tsv"], "de,en", {("de", "en"): 2}),
+        (["files.tsv"], "de,hsb,dsb", {("de", "hsb"): 3, ("de", "dsb"): 3, ("hsb", "dsb"): 3}),
+        (["files.jsonl"], "de,hsb,dsb", {("de", "hsb"): 3, ("de", "dsb"): 3, ("hsb", "dsb"): 3}),
+        (["messages.po", "v.de", "v.en"], "en,hsb,de", {("en", "hsb"): 1, ("de", "en"): 1}),
         (["unnamed.tsv"], "hsb,de", {("hsb", "de"): 3}),
         (["v.en", "v.pt-BR", "v.pt-PT"], None, {("en", "pt-BR"): 1, ("en", "pt-PT"): 1, ("pt-BR", "pt-PT"): 1}),
         (
@@ -117,6 +131,57 @@ def test_every_pair_of_languages_that_files_have_is_used(
     assert read(found) == expected
     assert set(found.directions) == {each for pair in expected for each in (pair, pair[::-1])}
     assert found.name == "-".join(sorted({code for pair in expected for code in pair}))
+
+
+@pytest.mark.parametrize(
+    ("training", "validation"),
+    [
+        ("de en", "words.tsv"),
+        ("de en", "src.jsonl"),
+        ("en-GB de", "en-US de"),
+        ("no de", "nb de"),
+        ("nno de", "no de"),
+        ("tl de", "fil de"),
+        ("he de", "iw de"),
+        ("zh-TW de", "zh-CN de"),
+        ("pt-BR en", "pt-PT en"),
+    ],
+)
+def test_text_to_validate_on_may_be_in_variants(training: str, validation: str, folder: Path) -> None:
+    train = find_texts([f"a.{code}" for code in training.split()], FileOptions())
+    files = [validation] if "." in validation else [f"b.{code}" for code in validation.split()]
+    (held_out,) = find_held_out(files, FileOptions(), train)
+    if isinstance(held_out, FilePair):
+        assert [held_out] == find_held_out(files[::-1], FileOptions(), train), "in the direction of the training"
+        assert [held_out.source, held_out.target] == files
+    assert not find_texts(["v.de", "v.en", "words.tsv", "src.jsonl"], FileOptions()).directions
+
+
+@pytest.mark.parametrize(
+    ("header", "languages", "is_read"),
+    [
+        ("A\tB", ("de", "hsb"), True),
+        ("source\ttarget", ("de", "hsb"), True),
+        ("hsb\tde", ("hsb", "de"), True),
+        ("hsb\tde", ("de", "en"), False),
+        ("hsb\tde", ("en", "de"), True),
+    ],
+)
+def test_a_declared_header_may_have_other_names(
+    header: str, languages: Languages, is_read: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "t.tsv").write_text(f"{header}\nHund\tpos\n", "utf-8")
+    file = CorpusFile(file=str(tmp_path / "t.tsv"), header=True, languages=languages)
+    (corpus,) = find_corpora([file], source_language="xx", target_language="yy")
+    if is_read:
+        assert [pair[:2] for pair in corpus.read()] == [("Hund", "pos")]
+    else:
+        with pytest.raises(UserError, match="no columns named 'de' and 'en', only 'hsb', 'de'"):
+            list(corpus.read())
+
+
+def test_columns_may_be_chosen_in_addition_to_languages(folder: Path) -> None:
+    assert read(find_texts(["files.tsv"], FileOptions("de,hsb", columns="de,hsb"))) == {("de", "hsb"): 3}
 
 
 def test_several_files_of_the_same_languages_have_one_direction(folder: Path) -> None:
@@ -140,10 +205,11 @@ def test_several_files_of_the_same_languages_have_one_direction(folder: Path) ->
         (["all.de", "all.hsb", "one", "two"], "de,hsb", "one and two: no text in two of the languages was found"),
         (["memory.tmx"], "de,hsb,fr", "no file has text in fr"),
         (["unnamed.tsv"], "de,hsb,dsb", "columns or keys are not named after them"),
+        (["messages.po"], "de,hsb,dsb", "no text in two of the languages was found"),
         (["sides.jsonl"], "de,hsb,dsb", "columns or keys are not named after them"),
         (["memory.tmx"], "de,de", "a language is named twice"),
         (["memory.tmx"], None, "for all of them, list them: --languages de,hsb,dsb"),
-        (["reversed.tsv"], "de,dsb", "reversed.tsv: is in hsb-de; --languages lists de, dsb"),
+        (["reversed.jsonl"], "de,dsb", "reversed.jsonl: is in hsb-de; --languages lists de, dsb"),
         (["memory.tmx"], "de,", "expected language codes"),
     ],
 )

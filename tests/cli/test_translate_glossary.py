@@ -57,6 +57,7 @@ def test_errors_name_the_file(command: Command, finished_run: Path, terms: Path,
         ("Quelle\tZiel\nHund\tdog\n", "terms.tsv line 1: 'Quelle' and 'Ziel' look like a header row"),
         ('Katze\tcat\n"Hund"\t"dog"\n', 'terms.tsv line 2: "Hund" would match only with its quotation marks'),
         ("Deutsch\tGerman\nEnglisch\tEnglish\n", None),
+        ("Tag\tday\nHund\tdog\n", None),
         ('original\toriginal\n"A"-Dur\tA major\nZoll\t5"\n', None),
     ],
 )

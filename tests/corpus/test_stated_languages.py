@@ -120,6 +120,8 @@ def test_other_numbers_of_languages_are_listed(tmp_path: Path) -> None:
         ("t.tsv", "id\tEnglish\tcomment\tHindi", ("en", "hi")),
         ("t.tsv", "source\ttarget", None),
         ("t.csv", "id,no", None),
+        ("t.tsv", "Tag\tday", None),
+        ("t.tsv", "one\ttwo", None),
         ("t.csv", "de,en,hi", None),
         ("t.csv", "Ein Hund läuft.,A dog runs.", None),
     ],

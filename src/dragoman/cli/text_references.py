@@ -180,11 +180,16 @@ def find_held_out(
     """
     from dragoman.corpus.corpus import pair_languages
     from dragoman.corpus.references import describe_reference
+    from dragoman.languages.codes import macrolanguage
+    from dragoman.settings import FilePair
 
     references, codes = as_references(files, options) if files else [], train.all_languages
     if not train.directions:
+        trained = set(map(macrolanguage, codes))
         for each, languages in zip(references, pair_languages(references, codes), strict=True):
-            if languages is None or set(languages) == set(codes) or train.languages == UNKNOWN:
+            if languages is None or not isinstance(each, FilePair) or train.languages == UNKNOWN:
+                continue  # reading other formats reports other languages
+            if set(map(macrolanguage, languages)) == trained:
                 continue
             if languages not in pair_languages(train.references, codes):  # files with --languages may have any names
                 raise UserError(
@@ -279,9 +284,13 @@ def _state(reference: CorpusReference, languages: Languages | None) -> CorpusRef
 def _turn(reference: CorpusReference, languages: Languages) -> CorpusReference:
     """Two line-aligned files with the source first, if their names state the opposite languages."""
     from dragoman.corpus.corpus import pair_languages
+    from dragoman.languages.codes import macrolanguage
     from dragoman.settings import FilePair
 
-    if isinstance(reference, FilePair) and pair_languages([reference], languages) == [languages[::-1]]:
+    (stated,) = pair_languages([reference], languages) if isinstance(reference, FilePair) else [None]
+    source, target = map(macrolanguage, languages)
+    in_groups = source != target and stated and tuple(map(macrolanguage, stated)) == (target, source)
+    if isinstance(reference, FilePair) and (stated == languages[::-1] or in_groups):
         return reference.model_copy(update={"source": reference.target, "target": reference.source})
     return reference
 

@@ -12,7 +12,6 @@ from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError, counted, nearest
 from dragoman.languages.codes import (
     find_language,
-    is_language_code,
     is_machine_translated,
     is_name_of,
     known_language,
@@ -92,6 +91,17 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
         yield _without_errors(Pair(join_lines(row[source]), join_lines(row[target])))
 
 
+def chosen_names(header: Sequence[str], file: CorpusFile) -> list[str]:
+    """The names of the columns that a file may be read from: of those that its settings choose, or of all."""
+    if file.columns is None or states_machine(header):
+        return list(map(plain_tag, header))
+    return [
+        column if isinstance(column, str) else header[column - 1]
+        for column in file.columns
+        if isinstance(column, str) or column <= len(header)
+    ]
+
+
 def states_machine(header: Sequence[str]) -> bool:
     """Whether a row states that a machine has translated one of two columns."""
     return len(header) == 2 and any(map(is_machine_translated, header))
@@ -99,15 +109,8 @@ def states_machine(header: Sequence[str]) -> bool:
 
 def languages_of_columns(header: Sequence[str], file: CorpusFile) -> list[str]:
     """The languages after which the chosen columns are named, in their order, or two of the first row, or none."""
-    if states_machine(header):
-        return list(map(plain_tag, header))
-    if file.columns is None:
-        return languages_of_header(header)
-    return languages_of_header(
-        column if isinstance(column, str) else header[column - 1]
-        for column in file.columns
-        if isinstance(column, str) or column <= len(header)
-    )
+    names = chosen_names(header, file)
+    return names if states_machine(header) else languages_of_header(names)
 
 
 def _without_errors(pair: Pair) -> Pair:
@@ -227,15 +230,22 @@ def _find_columns(values: Sequence[str], file: CorpusFile, place: str, languages
         found = match_languages(names, languages)
         if found is None:
             refuse_variants(names, languages, place)
-        if found is None and (len(names) != 2 or file.languages):  # which may be two of several
+        if found is None and len(names) == 2:
+            _refuse_other_languages(names, place, languages)
+        if found is None and (len(names) != 2 or _names_other_side(names, languages)):
             shown = ", ".join(map(repr, names))
             problem = f"{place}: no columns named {languages[0]!r} and {languages[1]!r}, only {shown}"
-            can_choose = len(names) > 2 and file.languages is None
-            raise UndeclaredError(problem, columns=(1, 2)) if can_choose else UserError(problem)
-        if found is None:
-            _refuse_other_languages(names, place, languages)
+            raise UndeclaredError(problem, columns=(1, 2)) if len(names) > 2 else UserError(problem)
         return found or (0, 1)
     return _find_column(file.columns[0], names, place), _find_column(file.columns[1], names, place)
+
+
+def _names_other_side(names: Sequence[str], languages: Languages) -> bool:
+    """Whether one of two columns is named after the language of the other one."""
+    return any(
+        names_language(name, other) and not names_language(name, own)
+        for name, own, other in zip(names, languages, languages[::-1], strict=True)
+    )
 
 
 def _find_column(column: int | str, names: Sequence[str], place: str) -> int:
@@ -300,6 +310,12 @@ def names_language(cell: str, language: str) -> bool:
     )
 
 
+def named_among(names: Iterable[str], languages: Iterable[str]) -> list[str]:
+    """Those of some languages after which columns or keys are named, also by codes of three letters."""
+    names = list(names)
+    return [language for language in languages if any(names_language(name, language) for name in names)]
+
+
 def looks_like_header(values: Iterable[str], languages: Iterable[str]) -> bool:
     """Whether every cell consists of words that header rows use, and none can be a sentence."""
     known = SOURCE_WORDS | TARGET_WORDS | _OTHER_WORDS
@@ -318,14 +334,10 @@ def looks_like_header(values: Iterable[str], languages: Iterable[str]) -> bool:
 def languages_of_header(names: Iterable[str]) -> list[str]:
     """The codes of the two columns that are named after languages, such as ``de-DE`` and ``English``, or an empty list.
 
-    Words such as ``id``, which is also a code, do not name a language. Codes of three letters do if there are no other
-    columns: many of them are words.
+    Words such as ``id``, which is also a code, do not name a language, nor do codes of three letters: many are words.
     """
-    words = [without_region(name) if looks_like_tag(name) else name for name in map(str.strip, names)]
+    words = (without_region(name) if looks_like_tag(name) else name for name in map(str.strip, names))
     found = [code for word in words if word.casefold() not in _OTHER_WORDS and (code := known_language(word))]
-    if len(words) == 2 and len(found) < 2:
-        no_codes = _OTHER_WORDS | SOURCE_WORDS | TARGET_WORDS
-        found = [word for word in words if is_language_code(word) and word not in no_codes]
     return found if len(found) == len(set(found)) == 2 else []
 
 

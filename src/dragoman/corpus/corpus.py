@@ -209,8 +209,6 @@ def count_texts(file: str) -> int:
 
 
 _NO_LANGUAGES = SOURCE_WORDS | TARGET_WORDS | {"txt", "raw", "tok", "bpe", "new", "old", "out", "ref"}  # suffixes
-_UNUSED_CODE = "qaa"  # ISO 639-2 reserves it for local use
-_MAY_NAME_NO_LANGUAGE = (*TSV.SUFFIXES, *CSV.SUFFIXES, *xlsx.SUFFIXES, *jsonl.SUFFIXES, *po.SUFFIXES)
 _READ = 2000  # pairs whose languages are recognized
 _SHOWN = 8  # languages in a message
 
@@ -221,6 +219,15 @@ class StatesLanguages(Protocol):
 
     def stated_languages(self, reference: CorpusReference) -> Sequence[str]:
         """The tags at the beginning of a file, that of the source first; UserError if it cannot be read."""
+        ...
+
+
+@runtime_checkable
+class NamesLanguages(Protocol):
+    """What the module of a format contains in addition if its files can be read without naming their languages."""
+
+    def named_languages(self, reference: CorpusReference, languages: Languages) -> Sequence[str]:
+        """Those of two languages that the beginning of a file names; UserError if it cannot be read."""
         ...
 
 
@@ -292,21 +299,10 @@ def has_pairs(reference: CorpusReference, languages: Languages, data_directory: 
 
     Columns and keys such as ``source`` name none: a corpus with them would have pairs in any two languages.
     """
-    (source, target) = languages
-    possible = [languages]
-    if has_suffix(reference, *_MAY_NAME_NO_LANGUAGE):
-        possible += [(source, _UNUSED_CODE), (_UNUSED_CODE, target)]
-    found = (_has_pairs(_in(reference, each), each, data_directory) for each in possible)
-    return next(found) and not any(found)
-
-
-def _in(reference: CorpusReference, languages: Languages) -> CorpusReference:
-    return reference if isinstance(reference, str) else reference.model_copy(update={"languages": languages})
-
-
-def _has_pairs(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> bool:
-    (source, target) = languages
+    (source, target), corpus_format = languages, find_format(reference)
     try:
+        if isinstance(corpus_format, NamesLanguages) and len(corpus_format.named_languages(reference, languages)) < 2:
+            return False
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             pairs = read_corpus(
                 reference, source_language=source, target_language=target, data_directory=data_directory

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dragoman.corpus.checks import existing_file
-from dragoman.corpus.columns import Row, languages_of_columns, select_pairs, states_machine
+from dragoman.corpus.columns import Row, chosen_names, languages_of_columns, named_among, select_pairs, states_machine
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import UndeclaredError, as_corpus_file
@@ -138,6 +138,11 @@ class DelimitedFormat:
         """The languages after which its columns are named; UserError if the file is missing or damaged."""
         file = self._complete(as_corpus_file(reference))
         return [] if file.header is False else languages_of_columns(_first_row(file), file)
+
+    def named_languages(self, reference: CorpusReference, languages: Languages) -> list[str]:
+        """Those of two languages after which its columns are named; errors as for `stated_languages`."""
+        file = self._complete(as_corpus_file(reference))
+        return [] if file.header is False else named_among(chosen_names(_first_row(file), file), languages)
 
     def _machine_tags(self, stated: CorpusFile) -> tuple[str, ...]:
         if stated.header is False:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.corpus.checks import existing_file, warn_of_unused
-from dragoman.corpus.columns import languages_of_header, match_languages
+from dragoman.corpus.columns import SOURCE_WORDS, TARGET_WORDS, languages_of_header, match_languages, named_among
 from dragoman.corpus.lines import LineError, check_text, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import join_lines
@@ -37,18 +37,21 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
 
 def stated_languages(reference: CorpusReference) -> list[str]:
     """The keys in the first line that look like languages, or the codes of two that are names of languages."""
+    texts = _places(_first_record(reference))[0]
+    keys = [key for key in texts if isinstance(texts[key], str)]
+    tags = [key for key in keys if looks_like_tag(key) and key not in SOURCE_WORDS | TARGET_WORDS]
+    return tags if len(tags) > 1 else languages_of_header(keys) or tags
+
+
+def named_languages(reference: CorpusReference, languages: Languages) -> list[str]:
+    """Those of two languages after which keys in the first line are named; errors as for `stated_languages`."""
+    return named_among(chain.from_iterable(_places(_first_record(reference))), languages)
+
+
+def _first_record(reference: CorpusReference) -> dict[str, Any]:
     path = existing_file(file_name(reference))
     with closing(read_lines(path, as_corpus_file(reference).encoding)) as lines:
-        number, line = next(((number, line) for number, line in enumerate(lines, 1) if line.strip()), (1, "{}"))
-    try:
-        record = _load(line)
-    except LineError as error:
-        raise UserError(f"{path} line {number}: {error}") from None
-    texts = record.get("translation", record)
-    texts = texts if isinstance(texts, dict) else record
-    keys = [key for key in texts if isinstance(texts[key], str)]
-    tags = [key for key in keys if looks_like_tag(key)]
-    return tags if len(tags) > 1 else languages_of_header(keys) or tags
+        return next(_records(lines, path), (1, {}))[1]
 
 
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:

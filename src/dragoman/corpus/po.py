@@ -16,7 +16,7 @@ from dragoman.corpus.pair_text import make_pair
 from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError, counted
-from dragoman.languages.codes import find_language, tag_of_locale
+from dragoman.languages.codes import find_language, same_language, tag_of_locale
 from dragoman.markup.po import PluralForms, find_charset, parse_header, read_messages
 from dragoman.markup.units import State
 from dragoman.settings import CorpusReference
@@ -41,6 +41,14 @@ def stated_languages(reference: CorpusReference) -> list[str]:
         first = next(read_messages(lines, str(path)), None)
     header = parse_header(first.target) if first and first.is_header else {}
     return [tag_of_locale(locale)] if (locale := header.get("language", "")) else []
+
+
+def named_languages(reference: CorpusReference, languages: Languages) -> list[str]:
+    """That of the translations, if it is one of two languages, and English, in which messages usually are."""
+    path = existing_file(file_name(reference))
+    stated = _find_locales(path, next(iter(stated_languages(reference)), ""))
+    found = next(filter(None, (find_language(tag_of_locale(locale), languages) for locale in stated)), None)
+    return [each for each in languages if each == found or same_language(each, "en")]
 
 
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
@@ -79,19 +87,23 @@ def _find_encoding(path: Path) -> str | None:
     return None if charset in ("utf-8", "utf8", "us-ascii", "ascii") else charset
 
 
+def _find_locales(path: Path, declared: str) -> list[str]:
+    """The locale in the header, or else the parts of the path that may be one, the last one first."""
+    parts = re.split(r"[./]", path.as_posix().removesuffix(".gz").removesuffix(".po"))
+    return [tag for tag in ([declared] if declared else reversed(parts)) if _LOCALE.fullmatch(tag)]
+
+
 def _find_direction(path: Path, declared: str, languages: Languages) -> bool:
     """Whether the translations are in the target language: the header decides, or else the path.
 
     Raises:
         UserError: They are in neither language, or in an unknown one.
     """
-    parts = re.split(r"[./]", path.as_posix().removesuffix(".gz").removesuffix(".po"))
-    for tag in [declared] if declared else reversed(parts):
-        if _LOCALE.fullmatch(tag):
-            if find_language(languages[1], (tag_of_locale(tag),)):
-                return True
-            if find_language(languages[0], (tag_of_locale(tag),)):
-                return False
+    for tag in _find_locales(path, declared):
+        if find_language(languages[1], (tag_of_locale(tag),)):
+            return True
+        if find_language(languages[0], (tag_of_locale(tag),)):
+            return False
     if declared:
         raise UserError(f"{path}: its translations are in {declared}, not in {languages[0]} or {languages[1]}")
     raise UserError(

@@ -11,11 +11,11 @@ from typing import Any
 
 from dragoman.corpus.archive import DAMAGED, open_archive
 from dragoman.corpus.checks import existing_file
-from dragoman.corpus.columns import Row, languages_of_columns, select_pairs
+from dragoman.corpus.columns import Row, chosen_names, languages_of_columns, named_among, select_pairs
 from dragoman.corpus.lines import LineError, check_text
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import join_lines
-from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
+from dragoman.corpus.references import as_corpus_file, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError
 from dragoman.settings import CorpusFile, CorpusReference
@@ -39,11 +39,20 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
 
 def stated_languages(reference: CorpusReference) -> list[str]:
     """The languages that its header row names; UserError if the file is missing or damaged."""
-    path, file = existing_file(file_name(reference)), as_corpus_file(reference)
-    if file.header is False:
-        return []
+    file = as_corpus_file(reference)
+    return [] if file.header is False else languages_of_columns(_first_row(file), file)
+
+
+def named_languages(reference: CorpusReference, languages: Languages) -> list[str]:
+    """Those of two languages after which its columns are named; errors as for `stated_languages`."""
+    file = as_corpus_file(reference)
+    return [] if file.header is False else named_among(chosen_names(_first_row(file), file), languages)
+
+
+def _first_row(file: CorpusFile) -> Sequence[str]:
+    path = existing_file(file.file)
     with open_archive(path, MAX_BYTES) as archive:
-        return languages_of_columns(next(_rows(archive, str(path)), (0, ()))[1], file)
+        return next(_rows(archive, str(path)), (0, ()))[1]
 
 
 def _read(path: Path, file: CorpusFile, languages: Languages) -> Iterator[Pair]:

@@ -15,8 +15,8 @@ _MACHINE_TRANSLATED = re.compile(r"(\w+(?:[-_]\w+)*?)-t-\w+(?:[-_]\w+)*-t0-\w+")
 _OTHER_CODES = {"pb": "pt-br", "zh": "zh-hans", "zt": "zh-hant"}
 """Codes of LibreTranslate, and what they mean where that is available."""
 
-_NO_LANGUAGE = {"und", "mul", "mis", "zxx"}
-"""Codes of texts in an unknown language, in several, in others, and in none."""
+_NORWEGIAN = {"nb", "nn"}
+"""Codes that langcodes does not replace by that of their macrolanguage."""
 
 _MORE_NAMES = {"castellano": "es", "ingilizce": "en", "汉语": "zh", "việt": "vi"}
 """Names that are not in the data of langcodes."""
@@ -93,14 +93,19 @@ def same_language(code: str, other: str) -> bool:
     return primary_language(code) == primary_language(other)
 
 
+def macrolanguage(code: str) -> str:
+    """The current code of a language, or of the group that it belongs to: "no" for "nb", "he" for "iw-IL"."""
+    primary = primary_language(code)
+    try:
+        found = without_region(langcodes.standardize_tag(primary, macro=True))
+    except LanguageTagError:
+        return primary
+    return "no" if found in _NORWEGIAN else found
+
+
 def looks_like_tag(text: str) -> bool:
     """Whether a word has the form of a language tag: ``de``, ``deu`` or ``pt-BR``."""
     return _TAG.fullmatch(text) is not None
-
-
-def is_language_code(text: str) -> bool:
-    """Whether a word in lower case is a code of two or three letters of a language: ``de``, ``deu`` or ``hsb``."""
-    return looks_like_tag(text) and text.islower() and text not in _NO_LANGUAGE and langcodes.tag_is_valid(text)
 
 
 def machine_translated(language: str, original: str) -> str:
