@@ -50,6 +50,7 @@ SHARED_NAMES = {
     "open_engine",
     "recognizes",
     "reopen",
+    "named_languages",
     "stated_languages",
     "unsupported",
     "write",

@@ -308,8 +308,8 @@ def has_pairs(reference: CorpusReference, languages: Languages, data_directory: 
                 reference, source_language=source, target_language=target, data_directory=data_directory
             )
             return any(pair.complete for pair in pairs)
-    except UndeclaredError:
-        raise
+    except UndeclaredError as error:
+        raise error if error.file else error.of_corpus(reference, languages) from None
     except UserError:
         return False
 
