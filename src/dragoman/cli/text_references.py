@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -219,7 +220,7 @@ def _refuse_unused(
         UserError: One is not used.
     """
     from dragoman.corpus.corpus import pair_languages
-    from dragoman.corpus.references import describe_reference
+    from dragoman.corpus.references import describe_reference, file_name
     from dragoman.settings import FilePair
 
     pairs = [each for each, used in found if used and isinstance(each, FilePair)]
@@ -230,7 +231,9 @@ def _refuse_unused(
         (languages,) = pair_languages([each], codes)
         not_found = "no text in two of the languages was found"
         if not isinstance(each, FilePair):
-            not_found += ", or its columns or keys are not named after them"
+            pair = "-".join(codes[:2])
+            command = f"dragoman convert {shlex.quote(file_name(each))} 'converted.{{lang}}' --languages {pair}"
+            not_found += f", or it does not name both; if it has text in two, convert it: {command}"
         state = f"is in {'-'.join(languages)}" if languages else not_found
         raise UserError(f"{describe_reference(each)}: {state}; {expected}")
 
