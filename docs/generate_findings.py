@@ -21,16 +21,15 @@ All findings of the [doctor](doctor.md), with an example of the message. The sev
 
 AREAS: dict[str, tuple[str, Mapping[str, FindingType]]] = {
     "Model": (
-        "Of `dragoman doctor model`, `examine`, `examine_loss` (codes with loss) and `examine_search` (codes with "
-        "search).",
+        "Of `doctor model`, `examine`, `examine_loss` (codes with loss) and `examine_search` (codes with search).",
         MODEL_FINDINGS,
     ),
     "Data": (
-        "Of `dragoman doctor data`. A message begins with the corpus and ends with the texts of the first pair, both "
+        "Of `doctor data`. A message begins with the corpus and ends with the texts of the first pair, both "
         "left out here. A warning about less than 1% of the pairs is only a note.",
         DATA_FINDINGS,
     ),
-    "Output": ("Of `dragoman doctor output`.", OUTPUT_FINDINGS),
+    "Output": ("Of `doctor output`.", OUTPUT_FINDINGS),
 }
 
 

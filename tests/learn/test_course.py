@@ -68,8 +68,12 @@ HINTS: dict[str, tuple[int, str, str]] = {
         "the loss is cross-entropy with label smoothing",
         "no effect",
     ),
-    "        optimizer.zero_grad()\n -> ": (5, "each step is a step of its own", "zero_grad"),
-    'group["lr"] = learning_rate(step, peak, warmup) -> pass': (5, "each step is a step of its own", "not used"),
+    "        optimizer.zero_grad()\n -> ": (5, "each step has its gradient and its learning rate", "zero_grad"),
+    'group["lr"] = learning_rate(step, peak, warmup) -> pass': (
+        5,
+        "each step has its gradient and its learning rate",
+        "not used",
+    ),
     "if ended.all() -> if ended.any()": (6, "the doctor finds no errors in greedy search", "search-batch"),
     "log_softmax(dim=-1) + torch -> softmax(dim=-1) + torch": (6, "scores are divided once", "add their logarithms"),
 }

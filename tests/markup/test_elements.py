@@ -24,8 +24,7 @@ def test_properties_of_a_row_agree(name: str) -> None:
     for row in (*elements.rows.values(), elements.others, elements.single):
         assert not (row.word and row.ends), "a word is inside of a sentence"
         assert not (row.word and row.space), "the placeholder takes up the space"
-        assert row.kept or row.apart or not row.word
-        assert row.kept or not (row.alone or row.filled or row.wraps or row.lost)
+        assert row.kept or not (row.word or row.alone or row.filled or row.wraps or row.lost)
         assert row.ends or not (row.wraps or row.lines)
         assert not (row.kept and (row.apart or row.note))
 

@@ -224,7 +224,7 @@ def _find_ends(text: str, language: str) -> Iterator[int]:
 
 _SHAPES = r"\p{Block=Geometric_Shapes}\p{Block=Dingbats}★☆"
 _BULLETS = regex.compile(
-    rf"\s*(?:(?:[-*+•‣◦–—·{_SHAPES}]|>{{1,5}}|\#{{1,6}})\s+(?=\S)|(?![○◯△□◇])[・※{_SHAPES}]\s*(?=[{WITHOUT_SPACES}]))*"
+    rf"\s*(?:(?:[-*+•‣◦–—·>{_SHAPES}]|\#{{1,6}})\s+(?=\S)|(?![○◯△□◇])[・※{_SHAPES}]\s*(?=[{WITHOUT_SPACES}]))*"
 )
 _HAN_NUMBER = "[一二三四五六七八九十]"
 _ITEM_LABEL = regex.compile(

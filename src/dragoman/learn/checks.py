@@ -444,7 +444,7 @@ def _check_training(module: Module) -> None:
     _require(not model.training, "after training, the model is in training mode; call model.eval()")
 
 
-@_check(5, "each step is a step of its own")
+@_check(5, "each step has its gradient and its learning rate")
 def _check_steps(module: Module) -> None:
     pairs = [([number, number + 1, EOS], [number + 1, number, EOS]) for number in range(4, 20)]
     model = module.Transformer(VOCABULARY, VOCABULARY, **SIZES, dropout=0.0).eval()

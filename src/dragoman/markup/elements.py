@@ -20,7 +20,7 @@ class Element:
         ends: A sentence ends before and after it.
         wraps: It only breaks a line: the sentence continues if the text after it begins with a lower-case letter.
         kept: It is left alone, with all that it contains.
-        apart: Its content is a separate text, as that of a footnote or a drawing is; of a word, that of `mtext` in it.
+        apart: Its content is a separate text, as that of a footnote or a drawing is.
         word: It stands for a word: the sentence has a placeholder, such as {1}.
         alone: It stands for a word only if it touches no letter; otherwise it is probably formatting.
         filled: It stands for a word only if it contains text.
@@ -30,7 +30,6 @@ class Element:
             sentence; then it is left alone, and clings. One that takes up space may be anywhere. One that clings must
             touch a word or punctuation: a link to "2" in "(2)" or "1.2" is text.
         lines: Each line of its text is a text by itself.
-        once: The text ends where another such element begins without a space between their letters, as in menus.
         hollow: Without text, it is left out, because its marks would be read as text.
         lost: It is about the words of the source, as a mark of a spelling checker is, so that a translation lacks it.
         text: What it stands for, such as a space.
@@ -47,7 +46,6 @@ class Element:
     clings: bool = False
     note: bool = False
     lines: bool = False
-    once: bool = False
     hollow: bool = False
     lost: bool = False
     text: str = ""
@@ -59,7 +57,6 @@ LINES = Element(ends=True, lines=True)
 BREAK = Element(ends=True, wraps=True, kept=True)
 DIVIDER = Element(ends=True, kept=True)
 WORD = Element(kept=True, word=True)
-FORMULA = Element(apart=True, word=True)
 CODE = Element(kept=True, word=True, alone=True)
 FIELD = Element(kept=True, word=True, filled=True)
 OBJECT = Element(kept=True, space=True)
@@ -67,8 +64,7 @@ HIDDEN = Element(kept=True)
 CLINGING = Element(kept=True, clings=True)
 MAYBE_NOTE = Element(note=True)
 STATED_NOTE = Element(note=True, space=True)
-LINK = Element(note=True, clings=True, once=True)
-ONCE = Element(once=True)
+LINK = Element(note=True, clings=True)
 BOX = Element(apart=True, space=True)
 FOOTNOTE = Element(apart=True, clings=True)
 LOST = Element(kept=True, lost=True)
@@ -156,16 +152,13 @@ def _find_note(row: Element, attributes: Mapping[str, str]) -> Element:
     is_near = any(
         (name.endswith("href") and "#" in value) or name.endswith(":anchor") for name, value in attributes.items()
     )
-    return ONCE if row is LINK and not is_near else row
+    return INLINE if row is LINK and not is_near else row
 
 
 def _table(*rows: tuple[Element, str]) -> Mapping[str, Element]:
     """Rows by name, given the names of each element."""
     return {name: element for element, names in rows for name in names.split()}
 
-
-_IN_FORMULAS = "mi mn mo ms annotation annotation-xml"
-"""Elements of MathML whose content is no text, unlike that of `mtext`."""
 
 _OF_DRAWINGS = "desc text"
 """Elements of SVG with text, which programs use as names of other things, too."""
@@ -179,15 +172,13 @@ HTML = Elements(
             BLOCK,
             "address article aside blockquote body button caption center colgroup dd details dialog dir div dl dt "
             "fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li "
-            "main menu mtext nav noframes noscript ol optgroup option p search section select summary table tbody td "
-            f"tfoot th thead title tr ul {_VOID_BLOCKS} {_OF_DRAWINGS}",
+            "main menu nav noframes noscript ol optgroup option p search section select summary table tbody td tfoot "
+            f"th thead title tr ul {_VOID_BLOCKS} {_OF_DRAWINGS}",
         ),
         (LINES, "pre"),
         (BREAK, "br"),
         (DIVIDER, "textarea"),
-        (WORD, "code kbd samp var"),
-        (FORMULA, "math"),
-        (HIDDEN, _IN_FORMULAS),
+        (WORD, "code kbd math samp var"),
         (OBJECT, "area embed img input"),
         (BOX, "audio canvas iframe object svg video"),
         (HIDDEN, "metadata param script source style track wbr"),
@@ -201,7 +192,6 @@ HTML = Elements(
             "strike strong sub time tt u",
         ),
     ),
-    others=ONCE,
     single=CODE,
     texts=frozenset(
         (
@@ -234,7 +224,7 @@ _NAMES_IN_STRINGS = HTML.rows.keys() - {
     "embed",
     "input",
 }
-STRINGS = replace(HTML, rows={name: HTML.rows[name] for name in _NAMES_IN_STRINGS}, others=INLINE)
+STRINGS = replace(HTML, rows={name: HTML.rows[name] for name in _NAMES_IN_STRINGS})
 """HTML in the strings of programs, which have other tags, too, such as `<0>` and `<link>`."""
 
 UNCLOSED = frozenset(("br", "hr", "img", "li", "p", "wbr"))
@@ -243,11 +233,6 @@ UNCLOSED = frozenset(("br", "hr", "img", "li", "p", "wbr"))
 XML = Elements(
     {
         **{name: row for name, row in HTML.rows.items() if row in (WORD, CLINGING, MAYBE_NOTE, LINK)},
-        **{
-            f"{prefix}{name}": HTML.rows[name]
-            for prefix in ("", "m:", "mml:")
-            for name in ("math", "mtext", *_IN_FORMULAS.split())
-        },
         "img": OBJECT,
         "svg": BOX,
     }

@@ -12,7 +12,7 @@ import regex
 
 from dragoman.languages.scripts import begins_small
 from dragoman.languages.sentence_marks import SENTENCE_ENDS
-from dragoman.markup.elements import BLOCK, CLINGING, HIDDEN, INLINE, Element
+from dragoman.markup.elements import CLINGING, HIDDEN, INLINE, Element
 from dragoman.text.placeholders import LETTER
 
 Piece: TypeAlias = "str | Inner"
@@ -131,26 +131,7 @@ def resolve_breaks(items: Sequence[Item]) -> list[Item]:
 
     Groups in which a sentence ends are replaced by their items, between their start and their end.
     """
-    return list(_flattened(_with_breaks(_divided(items), _Following())[0]))
-
-
-def _divided(items: Sequence[Item]) -> list[Item]:
-    """The items, with the end of a sentence between links whose letters touch each other."""
-    found: list[Item] = []
-    for item in items:
-        last = found[-1] if found else None
-        if isinstance(item, Group):
-            item = replace(item, items=tuple(_divided(item.items)))
-            is_link = item.element.once and isinstance(last, Group) and last.element.once
-            if is_link and last and _touch(plain_text([last]), plain_text([item])):
-                found.append(Fixed((), BLOCK))
-        found.append(item)
-    return found
-
-
-def _touch(before: str, after: str) -> bool:
-    """Whether a word would end and another one begin, without a space between them."""
-    return all(each.isalpha() and _LETTER.match(each) for each in (before[-1:], after[:1]))
+    return list(_flattened(_with_breaks(items, _Following())[0]))
 
 
 @dataclass(slots=True)

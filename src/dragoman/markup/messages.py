@@ -15,8 +15,7 @@ from functools import partial
 
 import regex
 
-from dragoman.languages.sentence_marks import SENTENCE_ENDS
-from dragoman.markup.elements import BREAK, DIVIDER, WORD, Elements
+from dragoman.markup.elements import DIVIDER, WORD, Elements
 from dragoman.markup.items import Fixed, Item, TextItem
 from dragoman.markup.tags import CodeEdge, ReadText, match_edges, string_items
 
@@ -28,8 +27,6 @@ _END = re.compile(r"\s*\}")
 _BRACE = re.compile(r"[{}]")
 _QUOTED = regex.compile(r"''|'[{}#|][^']*+(?:''[^']*+)*+'")
 """Two apostrophes stand for one, and braces between apostrophes are text."""
-
-_NUMBERS = {"plural": "#", "selectordinal": r"#\.?", "select": ""}
 
 MAX_DEPTH = 10
 """Messages with more forms inside of each other are kept."""
@@ -44,14 +41,14 @@ class StringPart:
         end: Where it ends.
         is_text: Whether it is text; otherwise, it belongs to the structure of a message.
         has_forms: Whether it is part of a message with forms, in which apostrophes quote braces.
-        number: The pattern of what stands for a number: `#` in plural forms, and `#.` in those of ordinals.
+        counts: Whether `#` in it stands for a number, as in plural forms.
     """
 
     start: int
     end: int
     is_text: bool
     has_forms: bool = False
-    number: str = ""
+    counts: bool = False
 
 
 def find_stretches(text: str) -> list[StringPart]:
@@ -60,7 +57,7 @@ def find_stretches(text: str) -> list[StringPart]:
         return [StringPart(0, len(text), is_text=True)]
     for readable in (_QUOTED.sub(lambda match: "\0" * len(match[0]), text), text):
         braces = match_edges(CodeEdge(match.start(), "", match[0] == "{") for match in _BRACE.finditer(readable))
-        found = [each for each in _Message(readable, braces).stretches(0, len(text), 0, "") if each.start < each.end]
+        found = [each for each in _Message(readable, braces).stretches(0, len(text), 0, False) if each.start < each.end]
         if len(found) > 1:
             return found
     return [StringPart(0, len(text), is_text=True)]
@@ -73,22 +70,22 @@ class _Message:
     text: str
     braces: Mapping[int, int]
 
-    def stretches(self, position: int, end: int, depth: int, number: str) -> Iterator[StringPart]:
+    def stretches(self, position: int, end: int, depth: int, counts: bool) -> Iterator[StringPart]:
         """The stretches between two places, which are inside of so many forms."""
         while match := _COMPLEX.search(self.text, position, end):
             forms = list(self._find_forms(match.end(), end))
             if not forms:
                 break
-            yield StringPart(position, match.start(), is_text=True, has_forms=True, number=number)
+            yield StringPart(position, match.start(), is_text=True, has_forms=True, counts=counts)
             position = match.start()
             for first, last in forms if depth < MAX_DEPTH else ():
                 yield StringPart(position, first, is_text=False, has_forms=True)
-                yield from self.stretches(first, last, depth + 1, _NUMBERS[match[1]] or number)
+                yield from self.stretches(first, last, depth + 1, counts or match[1] != "select")
                 position = last
             closing = self.braces[match.start()] + 1
             yield StringPart(position, closing, is_text=False, has_forms=True)
             position = closing
-        yield StringPart(position, end, is_text=True, has_forms=True, number=number)
+        yield StringPart(position, end, is_text=True, has_forms=True, counts=counts)
 
     def _find_forms(self, position: int, end: int) -> Iterator[tuple[int, int]]:
         """Where the text of each form starts and ends; nothing if the braces do not match."""
@@ -110,14 +107,9 @@ _REPLACED = (
     r"|\{\s*[\w.-]+\s*,\s*(?:number|date|time|duration|list|ordinal|spellout)\b[^{}]*\}"
     r"|@(?:\.\w+)?:(?:[\w.]+\w|\{[^{}]*\})|(?<![\w:]):[A-Za-z]\w*(?![\w:])"  # of Vue and Laravel
 )
-_BREAK = r"(?P<break>(?<!\s)[ \t]*+\r?\n[ \t]*+(?=\p{Ll})(?!\p{L}[.)]|[ivx]+\)|[\w-]+:))"
-"""Before a line that begins in lower case, and neither with a label nor with the number of an item."""
-_ENDS_LINE = regex.compile(rf"[:{SENTENCE_ENDS}]\s*$")
-_IN_STRING = regex.compile(rf"{_BREAK}|{_REPLACED}")
-_IN_FORMS = {
-    number: regex.compile("|".join(filter(None, (_BREAK, _QUOTED.pattern, number, _REPLACED))))
-    for number in _NUMBERS.values()
-}
+_IN_STRING = regex.compile(_REPLACED)
+_IN_FORMS = regex.compile(rf"{_QUOTED.pattern}|{_REPLACED}")
+_IN_PLURAL = regex.compile(rf"{_QUOTED.pattern}|#|{_REPLACED}")
 
 
 def message_items(
@@ -149,27 +141,16 @@ def message_items(
 def read_stretch(
     stretch: StringPart, read_text: ReadText, text: str, encode: Callable[[str], str] = str
 ) -> Iterator[Item]:
-    """The items of a text without tags in a stretch: what a program replaces, line breaks, and the text between."""
-    pattern = _IN_FORMS[stretch.number] if stretch.has_forms else _IN_STRING
+    """The items of a text without tags in a stretch: what a program replaces, and the text between that."""
+    pattern = _IN_PLURAL if stretch.counts else _IN_FORMS if stretch.has_forms else _IN_STRING
     position = 0
     for match in pattern.finditer(text):
-        if match["break"] and not _is_in_sentence(text, match.start()):
-            continue
         if match.start() > position:
             yield from read_text(text[position : match.start()])
-        if match[0] == "''":
-            yield TextItem(encode("''"), "'")
-        else:
-            yield Fixed((encode(match[0]),), BREAK if match["break"] else WORD)
+        yield TextItem(encode("''"), "'") if match[0] == "''" else Fixed((encode(match[0]),), WORD)
         position = match.end()
     if position < len(text) or not text:
         yield from read_text(text[position:])
-
-
-def _is_in_sentence(text: str, line_end: int) -> bool:
-    """Whether a sentence may continue after a line: it has several words, and no mark that ends sentences."""
-    line = text[text.rfind("\n", 0, line_end) + 1 : line_end]
-    return len(line.split()) > 1 and not _ENDS_LINE.search(line[-5:])
 
 
 def quote_apostrophes(message: str) -> Callable[[str], str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from html import escape, unescape
 from typing import Literal, NamedTuple, TypeAlias
@@ -84,7 +84,7 @@ def fold_tags(events: Sequence[Event], depth: int = 0) -> list[Item]:
         events: Text and tags.
         depth: How many elements with a separate text are around them.
     """
-    kept = _with_unknown_blocks(_keep_elements(events, depth))
+    kept = _keep_elements(events, depth)
     items: list[Item] = []
     start = 0
     for index, event in enumerate(kept):
@@ -92,33 +92,6 @@ def fold_tags(events: Sequence[Event], depth: int = 0) -> list[Item]:
             items += [*_fold_pairs(kept[start:index]), Fixed(event.parts, BLOCK)]
             start = index + 1
     return items + _fold_pairs(kept[start:])
-
-
-def _with_unknown_blocks(events: Sequence[Event]) -> list[Event]:
-    """The events; elements that no table has end sentences if only tags and line breaks are around them."""
-    found = list(events)
-    for start, end in _match(events).items():
-        first, last = events[start], events[end]
-        if not (isinstance(first, Tag) and isinstance(last, Tag) and first.unclosed.alone):
-            continue
-        if _is_edge_of_line(events, start, -1) and _is_edge_of_line(events, end, 1):
-            found[start], found[end] = replace(first, element=BLOCK), replace(last, element=BLOCK)
-    return found
-
-
-def _is_edge_of_line(events: Sequence[Event], place: int, step: int) -> bool:
-    """Whether a line begins before the tag of an element (or ends after it), or the content of the one around it."""
-    following = place + step
-    outside = "opening" if step < 0 else "closing"
-    if 0 <= following < len(events):
-        event = events[following]
-        if isinstance(event, Tag) and not event.element.ends:
-            return event.kind == outside
-        if isinstance(event, TextItem):
-            is_break = event.text == " " and "\n" in event.raw
-            following += step
-            return is_break and not (0 <= following < len(events) and isinstance(events[following], TextItem))
-    return True
 
 
 def _keep_elements(events: Sequence[Event], depth: int) -> list[Event]:
@@ -152,9 +125,9 @@ def _kept(events: Sequence[Event], element: Element, depth: int) -> Fixed:
     """An element that is kept or apart, as one item, given its start tag, its content and its end."""
     first, rest = events[0], events[1:]
     start = first.parts if isinstance(first, Tag) else ()
-    raw = "".join(event.raw if isinstance(event, Tag) else raw_text([event]) for event in rest)
-    if element.apart and depth < MAX_DEPTH and (not element.word or "mtext" in raw):
+    if element.apart and depth < MAX_DEPTH:
         return Fixed((*start, Inner(tuple(fold_tags(rest, depth + 1)))), element)
+    raw = "".join(event.raw if isinstance(event, Tag) else raw_text([event]) for event in rest)
     has_text = any(isinstance(event, TextItem) and event.text.strip() for event in events)
     return Fixed((*start, raw), element if has_text or not element.filled else OBJECT)
 

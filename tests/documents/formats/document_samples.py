@@ -186,7 +186,7 @@ JSON = """{
 EXTENSION = (
     '{"hello": {"message": "Hallo $NAME$, Welt", "description": "Notiz", "placeholders": {"name": {"content": "$1"}}}}'
 )
-CSV = 'id;name;beschreibung\r\n1;"Hund; groß";"Er sagt ""Wau"". Dann\nLäuft er."\r\n2;Katze;https://a.de\r\n3;;A-12\r\n'
+CSV = 'id;name;beschreibung\r\n1;"Hund; groß";"Er sagt ""Wau"". Dann\nläuft er."\r\n2;Katze;https://a.de\r\n3;;A-12\r\n'
 TSV = 'key\ttext\na.b\tEin Hund läuft\nc.d\t5 "Zoll" lang\n'
 HTML = (
     "<!DOCTYPE html>\n<html><head><title>Hund</title><style>p{}</style></head><body class=x><h1>Ein <b>großer</b> Hund"

@@ -112,7 +112,7 @@ def choose_way(model: ExaminedModel) -> Way:
         if best is None:
             best = way, score
         elif score.order < best[1].order:
-            best = replace(way, explains=best[1].faults - score.faults), score
+            best = replace(way, explains=(best[1].faults - score.faults) & form.remedies), score
         if not score.faults:
             break
     if best is not None:

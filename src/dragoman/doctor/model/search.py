@@ -159,7 +159,7 @@ class _Search:
         elif different:
             yield self.describe(sources[different[0]], first[different[0]], expected[different[0]])
         elif stopped := self.stopped_by_others(sources, first, expected):
-            message = f"a sentence of a batch ends after {len(first[stopped[0]])} ids, without eos, but goes on alone"
+            message = f"a sentence of a batch ends after {len(first[stopped[0]])} ids, without eos, but is longer alone"
             yield make_finding("search-batch", message, {"rows": stopped})
 
     def stopped_by_others(

@@ -159,8 +159,6 @@ _KEPT = re.compile(
     r"|!?\[\[[^\[\]\n]+\]\]"  # links in wikis
     r"|^\[[ xX]\](?=\s)|^\[TOC\]$"
     r"|(?<![\w:]):[a-z][\w+-]*:(?![\w:])|\+\+\w+(?:\+\w+)*\+\+"  # emoji, keys
-    r"|(?<![\w=])==(?=[^\s=][^=\n]*==(?![\w=]))|(?<=[^\s=])==(?![\w=])"  # marked text
-    r"|(?P<math>\w*(?:[~^][\w+-]{1,8}[~^])+\w*)"  # H~2~O, x^2^
     r"|(?P<label>"
     rf"{_ALERT}(?=\s|$)|^\*\[[^\[\]]+\]:|^\[\^[^\[\]\n]+\]:)"  # alerts of GitHub, abbreviations, notes
     r"|(?P<footnote>\[\^[^\[\]\n]+\])"  # whose label has spaces, which the parser does not read
@@ -363,7 +361,6 @@ _CONTAINER = re.compile(
     r":{3,}[ \t]*(?:\{[^{}]*\}|[\w-]+)?(?:\[(?P<label>[^\[\]]*)\].*|[ \t]+(?P<title>[^\s\[{].*)|[ \t]*\{.*|[ \t]*)"
     r"|/{3,}[ \t]*[\w-]*[ \t]*(?:\|[ \t]*(?P<heading>.*))?"
     r"|\{\{[%<][^{}]*\}\}[ \t]*|\{%[^{}]*%\}[ \t]*"  # a template in its own line
-    r"|import[ \t]+(?:[^'\"]+[ \t]from[ \t]+)?['\"][^'\"]+['\"];?[ \t]*"  # of MDX
 )
 _PARENTHESES = re.compile(r"\\\((.{1,500}?)\\\)")
 _FORMULA = re.compile(r"[\\^_={}<>+]|^\s*\w\s*$")  # but not words in parentheses that are written with backslashes

@@ -10,6 +10,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from urllib.parse import unquote
 
@@ -125,16 +126,16 @@ class Relationships:
         return {value: place for place, value in enumerate(dict.fromkeys(values))}
 
 
-_PROPERTIES = ("title", "subject", "description")
+_PROPERTIES = ("title", "description")
 
 
 def open_properties(file: DocumentFile) -> PassageDocument:
-    """The title, the subject and the description of a document (Dublin Core); books have HTML in them.
-
-    Raises:
-        UserError: It is not well-formed.
-    """
-    root, characters = read_xml(file)
+    """The title and the description of a document (Dublin Core); books have HTML in them. Damaged ones are kept."""
+    try:
+        root, characters = read_xml(file)
+    except UserError as error:
+        warnings.warn(f"{error}; the title and the description stay as they are", stacklevel=2)
+        return PassageDocument([file.data.decode("latin-1")], partial(str.encode, encoding="latin-1"))
     elements = replace(STRINGS, language=file.languages[0])
     return PassageDocument(list(_property_parts(root.children, file.writing(encode_xml), elements)), characters.encode)
 

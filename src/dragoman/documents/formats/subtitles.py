@@ -33,17 +33,11 @@ _KEPT_BLOCK = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")  # of WebVTT
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z]++)[^<>\r\n]*+>|<(?:\d++:){1,2}\d++\.\d++>|\{\\[^{}]*+\}")
 _STATED_LANGUAGE = re.compile(r"<lang(?:\.\S*)?\s+([A-Za-z][\w-]*)\s*>")  # of WebVTT
 _TAG_OR_SPACE = re.compile(r"<[^<>]*>| ")
-_WRITTEN_BREAK = r"(?<!:)\\N"  # of subtitles that were converted from ASS; but C:\Name is a path
-_AFTER_WRITTEN_BREAK = re.compile(rf"(?<={_WRITTEN_BREAK})")
-_LINE_BREAKS = re.compile(rf"{_WRITTEN_BREAK}[ \t]*|(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))*")
-_LINE_END = re.compile(rf"(?:{_WRITTEN_BREAK}|[\r\n]+)$")
-_SOUND = re.compile(r"(\s*[\[(［（【])([^\[\]()［］（）【】]*)([\])］）】]\s*)")
-"""A line that describes what is heard."""
+_LINE_BREAKS = re.compile(r"(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))*")
 _ARROWS = r"(?:>|&gt;){2,}+"  # of captions for the deaf; WebVTT writes > as &gt;
 _NEXT_SPEAKER = regex.compile(
-    rf"(?<=[{SENTENCE_ENDS}]{CLOSING}?)\s+(?:[-–—‐]\s*(?=[\"'„“«»¿¡]?[\p{{Lu}}\p{{Lo}}\p{{Georgian}}])|{_ARROWS}\s*+)|\s*[♩-♬]+\s*"
+    rf"(?<=[{SENTENCE_ENDS}]{CLOSING}?)\s+(?:[-–—‐]\s*(?=[\"'„“«»¿¡]?[\p{{Lu}}\p{{Lo}}\p{{Georgian}}])|{_ARROWS}\s*+)"
 )
-"""Before the words of the next speaker; or notes of music, which are around words that are sung."""
 _CAPITALS = (
     r"(?:\p{N}++[.]?+\s?+)?+[\p{Lu}\p{Lt}](?:[\p{Lu}\p{Lt}\p{Lm}\p{M}\p{N}.,#&'’()/\-‐–]|[ \u00a0](?=\S)){0,40}+"
 )
@@ -134,23 +128,16 @@ def _texts(lines: Sequence[str], webvtt: bool) -> Iterator[tuple[list[str], bool
 
 
 def _items(lines: Sequence[str], decode: Callable[[str], str], elements: Elements) -> Iterator[Event]:
-    """The items of a cue.
-
-    A line that starts with a dash, or with the name of a speaker, is a text by itself, and so is a sound in brackets.
-    """
-    end, is_sound = "", False
-    for line in (part for each in lines for part in _AFTER_WRITTEN_BREAK.split(each)):
-        text = _LINE_END.sub("", line)
+    """The items of a cue. A line that starts with a dash, or with the name of a speaker, is a text by itself."""
+    end = ""
+    for line in lines:
+        text = line.rstrip("\r\n")
         if not text.strip():
             end += line
             continue
-        spoken, sound = _TAG.sub("", text), _SOUND.fullmatch(text)
-        was_sound, is_sound = is_sound, _SOUND.fullmatch(spoken) is not None
         if end:
-            divides = was_sound or is_sound or _SPEAKER.match(spoken)
-            yield Fixed((end,), DIVIDER) if divides else TextItem(end, " ")
-        before, content, after = sound.groups() if sound else ("", text, "")
-        yield from (Fixed((before,)), *_tagged(content, decode, elements), Fixed((after,)))
+            yield Fixed((end,), DIVIDER) if _SPEAKER.match(_TAG.sub("", text)) else TextItem(end, " ")
+        yield from _tagged(text, decode, elements)
         end = line[len(text) :]
     yield Fixed((end,))
 

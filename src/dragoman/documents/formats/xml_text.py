@@ -9,7 +9,7 @@ from dataclasses import replace
 from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.passage import PassageText, Writing, to_parts
-from dragoman.markup.elements import BLOCK, CODES, FORMULA, HIDDEN, HTML, OBJECT, WORD, XML, Elements
+from dragoman.markup.elements import BLOCK, CODES, HIDDEN, HTML, OBJECT, WORD, XML, Elements
 from dragoman.markup.items import Fixed, Group, Inner, Item, Piece, TextItem, plain_text, text_items
 from dragoman.markup.tags import attribute_pieces, read_attributes
 from dragoman.markup.xml import (
@@ -58,11 +58,7 @@ def structural_elements(nodes: Sequence[XmlNode]) -> frozenset[str]:
     alone, with_text = set[str](), set[str]()
     for siblings, is_inside in _all_siblings(nodes):
         texts = [node.text for node in siblings if isinstance(node, XmlText)]
-        names = {
-            node.name
-            for node in siblings
-            if isinstance(node, XmlElement) and _has_content(node) and not _is_formula(node)
-        }
+        names = {node.name for node in siblings if isinstance(node, XmlElement) and _has_content(node)}
         if any(text.strip() for text in texts):
             with_text |= names
         else:
@@ -75,12 +71,8 @@ def _all_siblings(nodes: Sequence[XmlNode], is_inside: bool = False) -> Iterator
     """The nodes, and the children of all elements among them; and whether these are inside of an inline one."""
     yield nodes, is_inside
     for node in nodes:
-        if isinstance(node, XmlElement) and not _is_formula(node):
+        if isinstance(node, XmlElement):
             yield from _all_siblings(node.children, node.name in _INLINE)
-
-
-def _is_formula(element: XmlElement) -> bool:
-    return XML.rows.get(element.name) is FORMULA
 
 
 def _has_content(element: XmlElement) -> bool:
@@ -120,10 +112,7 @@ def _element_items(node: XmlElement, elements: Elements, keeps_lines: bool) -> S
     keeps_lines = keeps_lines or element.lines or node.attributes.get("xml:space") == "preserve"
     content = xml_items(node.children, elements, keeps_lines)
     if element.apart:
-        inside = (
-            Inner(tuple(content)) if not element.word or "mtext" in raw_xml(node.children) else raw_xml(node.children)
-        )
-        return [Fixed((*start, inside, node.end), element)]
+        return [Fixed((*start, Inner(tuple(content)), node.end), element)]
     if element.ends:
         return [Fixed(start, BLOCK), *content, Fixed((node.end,), BLOCK)]
     if not node.end and node.name not in elements.rows:
