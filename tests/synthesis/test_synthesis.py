@@ -117,7 +117,8 @@ def test_one_bad_request_is_rejected_after_the_others(
     assert read_output(tmp_path / "out.tsv") == [(pair.source, pair.target) for pair in pairs[:30] + pairs[40:]]
     bad = [index for index, body in enumerate(server.bodies) if pairs[30].source in sentences_of(prompt_of(body))]
     assert len(bad) == requests
-    assert requests == 1 or fault == 400 or bad[1] >= len(server.bodies) - requests + 1, "behind the others"
+    first_again = len(server.bodies) - requests + 1 - 3  # those that are sent at once arrive in any order
+    assert requests == 1 or fault == 400 or bad[1] >= first_again, "behind the others"
     kinds = {"response_format" in body for body in server.bodies[bad[-1] + 1 :]}
     assert kinds <= {True}, "the schema is still sent to the others"
 
