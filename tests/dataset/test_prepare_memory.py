@@ -18,7 +18,7 @@ from dragoman.recipe import save_recipe
 if TYPE_CHECKING:
     from conftest import RecipeMaker
 
-LARGE = 120_000
+LARGE = 240_000  # so many that memory which does not grow with the corpus shows beside what every corpus takes
 
 
 @pytest.fixture(scope="module")
@@ -85,5 +85,5 @@ def test_a_killed_preparation_is_resumed_and_takes_little_memory(
     assert expected[0] == "False"
     assert resumed == opened == ["True", *expected[1:]]
     assert kinds(home) == ["pairs", "split", "tokenizers"]
-    assert first < 0.7 * in_memory, (first, second, in_memory)
+    assert first < 0.6 * in_memory, (first, second, in_memory)
     assert second < 0.2 * in_memory, (first, second, in_memory)
