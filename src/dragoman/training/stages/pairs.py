@@ -18,6 +18,7 @@ import torch
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Languages, Pair
+from dragoman.dataset.pairs import find_training_corpora
 from dragoman.dataset.split import HeldOutText
 from dragoman.doctor.input import OTHER_LANGUAGE
 from dragoman.settings import CorpusReference, Data, Distillation, Recipe, WeightedCorpus
@@ -31,7 +32,7 @@ from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.resumable import delete_unfinished, digest
 from dragoman.text.multilingual import name_direction
 from dragoman.training.run.directory import are_intact, read_made, write_checksums
-from dragoman.training.stages.recipes import Direction, mono_language
+from dragoman.training.stages.recipes import Direction, mono_language, mono_to_translate
 from dragoman.training.stages.text import SIDES, file_pair
 from dragoman.translator import Translator
 
@@ -70,14 +71,12 @@ class RunTeachers:
 
     def open_forward(self) -> Distiller:
         """The teacher that makes targets."""
-        return self._open_distiller(Distillation(teachers=(str(self.path("forward")),)))
-
-    def open_given(self) -> Distiller:
-        """The finished teachers that the recipe names, which make targets."""
-        return self._open_distiller(self.recipe.distillation)
-
-    def _open_distiller(self, settings: Distillation) -> Distiller:
+        settings = Distillation(teachers=(str(self.path("forward")),))
         return open_distiller(settings, self.recipe.data.languages, self.device)
+
+    def open_given(self, languages: Languages) -> Distiller:
+        """The finished teachers that the recipe names, which make targets in these languages."""
+        return open_distiller(self.recipe.distillation, languages, self.device)
 
     def _open(self, direction: Direction, languages: Languages, method: str = "beam") -> Translator:
         teacher = BundleEnsemble.load([str(self.path(direction))], languages)
@@ -130,6 +129,7 @@ class SyntheticCorpus:
         seed: Chooses the random order in which the text is translated, so that what there is time for is a sample of
             all its parts; None if all of it is translated, in the order of the text.
         languages: Those of its pairs, in a model with several directions.
+        one_way: Whether such a model learns no other direction from it.
     """
 
     name: str
@@ -140,6 +140,7 @@ class SyntheticCorpus:
     tagged: bool = False
     seed: int | None = None
     languages: Languages | None = None
+    one_way: bool = False
 
     @property
     def result(self) -> Synthesized | None:
@@ -157,7 +158,8 @@ class SyntheticCorpus:
     @property
     def reference(self) -> WeightedCorpus:
         """The corpus to train on."""
-        return WeightedCorpus(corpus=file_pair(self.path, self.languages), weight=self.weight, tagged=self.tagged)
+        files = file_pair(self.path, self.languages)
+        return WeightedCorpus(corpus=files, weight=self.weight, tagged=self.tagged, one_way=self.one_way)
 
     def make(self, line: ProgressLine, limit: float | None, check: Callable[[], None]) -> Synthesized:
         """Make the corpus, or continue to make it.
@@ -274,15 +276,42 @@ def _diversified(teachers: RunTeachers, data: Data, directory: Path) -> Iterator
 
 def _distilled(teachers: RunTeachers, data: Data, directory: Path) -> Iterator[SyntheticCorpus]:
     """Of the training text, and of text in the source language, by finished teachers."""
-    if not teachers.recipe.distillation.teachers:
+    given, seed = teachers.recipe.distillation, _seed(teachers.recipe)
+    if not given.teachers:
         return
-    opener, seed = teachers.open_given, _seed(teachers.recipe)
+    if data.directions:
+        for languages, files in mono_to_translate(given.mono, data).items():
+            yield from _distilled_in(languages, files, teachers, data, directory)
+        return
+    opener = partial(teachers.open_given, data.languages)
     for number, corpus in _untagged(data):
         name, path = _training_text(data, number), directory / f"distillation-{number}"
         yield SyntheticCorpus(name, path, partial(_read_pairs, corpus.corpus), opener, corpus.weight, seed=seed)
-    if mono := teachers.recipe.distillation.mono:
-        read, path = partial(_read_mono, mono, SIDES[0]), directory / "distillation-mono"
+    if given.mono:
+        read, path = partial(_read_mono, given.mono, SIDES[0]), directory / "distillation-mono"
         yield SyntheticCorpus("monolingual text", path, read, opener, 1.0, seed=seed)
+
+
+def _distilled_in(
+    direction: Languages, files: Sequence[str], teachers: RunTeachers, data: Data, directory: Path
+) -> Iterator[SyntheticCorpus]:
+    """Of one of several directions: of its pairs, and of monolingual text and text of other pairs in its source language.
+
+    Its targets are text of machines, so no other direction is learned from it.
+    """
+    name, opener, others = name_direction(direction), partial(teachers.open_given, direction), list[WeightedCorpus]()
+    settings: dict[str, Any] = {"seed": _seed(teachers.recipe), "languages": direction, "one_way": True}
+    for number, corpus in _untagged(data):
+        languages = data.languages_of(corpus.corpus)
+        if direction in data.directions_of(corpus.corpus, corpus.one_way):
+            text, path = f"{_training_text(data, number)}, {name}", directory / f"distillation-{name}-{number}"
+            read = partial(_read_direction, corpus, data, direction)
+            yield SyntheticCorpus(text, path, read, opener, corpus.weight, **settings)
+        elif direction[0] in languages[: 1 if corpus.one_way else 2]:
+            others.append(corpus)
+    if files or others:
+        path, read = directory / f"distillation-{name}-mono", partial(_read_sources, files, others, data, direction)
+        yield SyntheticCorpus(f"monolingual text, {name}", path, read, opener, 1.0, **settings)
 
 
 def _untagged(data: Data) -> list[tuple[int, WeightedCorpus]]:
@@ -351,6 +380,23 @@ def _read_mono(files: Sequence[str], side: str, direction: Languages | None = No
     lines = chain.from_iterable(read_lines(Path(file)) for file in files)
     sides = ((line, "") if side == "source" else ("", line) for line in lines)
     return (Pair(source, target, direction=direction) for source, target in sides)
+
+
+def _read_direction(corpus: WeightedCorpus, data: Data, direction: Languages) -> Iterator[Pair]:
+    """The pairs of a corpus in a direction that has both of its languages."""
+    only = {"train": (corpus,), "validation": (), "test": (), "directions": (direction,)}
+    return iter(find_training_corpora(data.model_copy(update=only), None))
+
+
+def _read_sources(
+    files: Sequence[str], corpora: Sequence[WeightedCorpus], data: Data, direction: Languages
+) -> Iterator[Pair]:
+    """Text in the source language of a direction: of files, and of corpora with other target languages."""
+    yield from _read_mono(files, SIDES[0], direction)
+    for corpus in corpora:
+        languages = data.languages_of(corpus.corpus)
+        own = languages if languages[0] == direction[0] else languages[::-1]
+        yield from (Pair(pair.source, "", direction=direction) for pair in _read_direction(corpus, data, own))
 
 
 def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:

@@ -18,6 +18,7 @@ from dragoman.recipe import save_recipe
 from dragoman.settings import Data, Recipe
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.system.run_paths import resume_command
+from dragoman.text.multilingual import name_direction
 from dragoman.training.loop.distributed import Ranks
 from dragoman.training.loop.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.training.report.lines import complete_lines
@@ -133,13 +134,21 @@ class Stages:
         references = [corpus.reference for corpus, result in results if result.pairs]
         seconds = sum(result.seconds for _, result in results)
         self._announce(len(needed_teachers(self.recipe)) + 2, f"the translator, {_languages(self.recipe)}")
-        teacher = str(self._teachers.path("backward")) if data.directions else None
+        continued = data.directions and needed_teachers(self.recipe)  # the model itself is the teacher
+        teacher = str(self._teachers.path("backward")) if continued else None
         last = final_recipe(self.recipe, data, references, seconds, teacher)
         numbers = "; ".join(f"{corpus.name}: {result}" for corpus, result in results)
         if not last.data.train:
             raise UserError(
                 f"the teachers made no good pair ({numbers}); check their translations, and choose other teachers and "
                 "another --output"
+            )
+        made_in = {corpus.languages for corpus, result in results if result.pairs}
+        lacking = [name_direction(each) for each in data.directions if each not in made_in]
+        if self.recipe.distillation.teachers and lacking:
+            raise UserError(
+                f"the teachers made no good pair in {', '.join(lacking)} ({numbers}); give more minutes, or leave these "
+                "directions out, and choose another --output"
             )
         pairs = sum(result.pairs for _, result in results)
         lines = sum(result.lines / result.share for _, result in results if result.share)
