@@ -129,7 +129,7 @@ class SyntheticCorpus:
         seed: Chooses the random order in which the text is translated, so that what there is time for is a sample of
             all its parts; None if all of it is translated, in the order of the text.
         languages: Those of its pairs, in a model with several directions.
-        one_way: Whether such a model learns no other direction from it.
+        one_way: Whether such a model does not learn the opposite direction from it, because its targets are by a machine.
     """
 
     name: str
@@ -280,8 +280,11 @@ def _distilled(teachers: RunTeachers, data: Data, directory: Path) -> Iterator[S
     if not given.teachers:
         return
     if data.directions:
-        for languages, files in mono_to_translate(given.mono, data).items():
-            yield from _distilled_in(languages, files, teachers, data, directory)
+        mono = mono_to_translate(given.mono, data)
+        for direction in mono:
+            yield from _distilled_pairs(direction, teachers, data, directory)
+        for direction, files in mono.items():  # if the time is short, each direction has its own text
+            yield from _distilled_sources(direction, files, teachers, data, directory)
         return
     opener = partial(teachers.open_given, data.languages)
     for number, corpus in _untagged(data):
@@ -292,31 +295,56 @@ def _distilled(teachers: RunTeachers, data: Data, directory: Path) -> Iterator[S
         yield SyntheticCorpus("monolingual text", path, read, opener, 1.0, seed=seed)
 
 
-def _distilled_in(
+def _distilled_pairs(
+    direction: Languages, teachers: RunTeachers, data: Data, directory: Path
+) -> Iterator[SyntheticCorpus]:
+    """Of the training text of one of several directions."""
+    name = name_direction(direction)
+    for number, corpus in _untagged_in(direction, data):
+        yield SyntheticCorpus(
+            f"{_training_text(data, number)}, {name}",
+            directory / f"distillation-{name}-{number}",
+            partial(_read_direction, corpus, data, direction),
+            partial(teachers.open_given, direction),
+            corpus.weight,
+            seed=_seed(teachers.recipe),
+            languages=direction,
+            one_way=True,
+        )
+
+
+def _distilled_sources(
     direction: Languages, files: Sequence[str], teachers: RunTeachers, data: Data, directory: Path
 ) -> Iterator[SyntheticCorpus]:
-    """Of one of several directions: of its pairs, and of monolingual text and text of other pairs in its source language.
-
-    Its targets are text of machines, so no other direction is learned from it.
-    """
-    name, opener, others = name_direction(direction), partial(teachers.open_given, direction), list[WeightedCorpus]()
-    settings: dict[str, Any] = {"seed": _seed(teachers.recipe), "languages": direction, "one_way": True}
-    for number, corpus in _untagged(data):
+    """Of monolingual text in the source language of one of several directions, and of pairs with other languages."""
+    others = []
+    for _, corpus in _untagged(data):
         languages = data.languages_of(corpus.corpus)
-        if direction in data.directions_of(corpus.corpus, corpus.one_way):
-            text, path = f"{_training_text(data, number)}, {name}", directory / f"distillation-{name}-{number}"
-            read = partial(_read_direction, corpus, data, direction)
-            yield SyntheticCorpus(text, path, read, opener, corpus.weight, **settings)
-        elif direction[0] in languages[: 1 if corpus.one_way else 2]:
+        by_people = languages[:1] if corpus.one_way else languages
+        if direction[0] in by_people and direction[1] not in languages:
             others.append(corpus)
     if files or others:
-        path, read = directory / f"distillation-{name}-mono", partial(_read_sources, files, others, data, direction)
-        yield SyntheticCorpus(f"monolingual text, {name}", path, read, opener, 1.0, **settings)
+        name = name_direction(direction)
+        yield SyntheticCorpus(
+            f"monolingual text, {name}",
+            directory / f"distillation-{name}-mono",
+            partial(_read_other_sources, files, others, data, direction),
+            partial(teachers.open_given, direction),
+            1.0,
+            seed=_seed(teachers.recipe),
+            languages=direction,
+            one_way=True,
+        )
 
 
 def _untagged(data: Data) -> list[tuple[int, WeightedCorpus]]:
     """The corpora that teachers translate, with their numbers."""
     return [(number, corpus) for number, corpus in enumerate(data.weighted) if not corpus.tagged]
+
+
+def _untagged_in(direction: Languages, data: Data) -> list[tuple[int, WeightedCorpus]]:
+    """Those that are learned from in one of several directions."""
+    return [each for each in _untagged(data) if direction in data.directions_of(each[1].corpus, each[1].one_way)]
 
 
 def _seed(recipe: Recipe) -> int | None:
@@ -388,15 +416,24 @@ def _read_direction(corpus: WeightedCorpus, data: Data, direction: Languages) ->
     return iter(find_training_corpora(data.model_copy(update=only), None))
 
 
-def _read_sources(
+def _read_other_sources(
     files: Sequence[str], corpora: Sequence[WeightedCorpus], data: Data, direction: Languages
 ) -> Iterator[Pair]:
-    """Text in the source language of a direction: of files, and of corpora with other target languages."""
-    yield from _read_mono(files, SIDES[0], direction)
+    """Text in the source language of a direction that its pairs lack: of files, and of corpora with other languages.
+
+    Each text is read once. In related languages, corpora have many texts in common.
+    """
+    own = (_read_direction(corpus, data, direction) for _, corpus in _untagged_in(direction, data))
+    seen = {hash(pair.source) for pair in chain.from_iterable(own)}
+    others = [_read_mono(files, SIDES[0])]
     for corpus in corpora:
         languages = data.languages_of(corpus.corpus)
-        own = languages if languages[0] == direction[0] else languages[::-1]
-        yield from (Pair(pair.source, "", direction=direction) for pair in _read_direction(corpus, data, own))
+        order = languages if languages[0] == direction[0] else languages[::-1]
+        others.append(_read_direction(corpus, data, order))
+    for pair in chain.from_iterable(others):
+        if (key := hash(pair.source)) not in seen:
+            seen.add(key)
+            yield Pair(pair.source, "", direction=direction)
 
 
 def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:

@@ -144,11 +144,13 @@ class Stages:
                 "another --output"
             )
         made_in = {corpus.languages for corpus, result in results if result.pairs}
-        lacking = [name_direction(each) for each in data.directions if each not in made_in]
+        lacking = [each for each in data.directions if each not in made_in]
         if self.recipe.distillation.teachers and lacking:
+            names = ", ".join(map(name_direction, lacking))
+            numbers = "; ".join(f"{corpus.name}: {result}" for corpus, result in results if corpus.languages in lacking)
             raise UserError(
-                f"the teachers made no good pair in {', '.join(lacking)} ({numbers}); give more minutes, or leave these "
-                "directions out, and choose another --output"
+                f"the teachers made no good pair in {names} ({numbers}); give more minutes, or leave these directions "
+                "out, and choose another --output"
             )
         pairs = sum(result.pairs for _, result in results)
         lines = sum(result.lines / result.share for _, result in results if result.share)
