@@ -156,7 +156,9 @@ def test_a_student_has_the_directions_that_are_asked_for(given: tuple[str, ...],
 
 def direction_options(name: str) -> list[str]:
     """The options that state a direction."""
-    return [part for side in zip(("--source-language", "--target-language"), name.split("-"), strict=True) for part in side]
+    return [
+        part for side in zip(("--source-language", "--target-language"), name.split("-"), strict=True) for part in side
+    ]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,10 @@ def direction_options(name: str) -> list[str]:
         (["many", "few"], "few: was not trained for de-szl, only for de-en, en-szl"),
         (["few", "--directions", "de-szl"], "few: no direction de-szl; there is de-en, en-szl"),
         (["many", "--mono", "mono.txt"], "mono.txt: rename it so that its name ends with its language"),
-        (["many", "--directions", "de-en,szl-en", "--mono", "mono.en"], "mono.en: the student does not translate from en"),
+        (
+            ["many", "--directions", "de-en,szl-en", "--mono", "mono.en"],
+            "mono.en: the student does not translate from en",
+        ),
         (["many", "--mono", "mono.de"], "lines do not look like de"),
         (["{run}", "--directions", "en-de"], "no direction en-de; there is de-en"),
         (["{run}", "--directions", "de-en,en-de"], "no direction en-de; there is de-en"),

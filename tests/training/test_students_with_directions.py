@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 import torch
@@ -17,7 +17,6 @@ from conftest import TINY
 from dragoman.corpus.corpus import read_texts
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.pairs import find_training_corpora, read_pairs
-from dragoman.dataset.split import HeldOutText
 from dragoman.planning.student import data_of_directions
 from dragoman.recipe import build_recipe
 from dragoman.synthesis import block
@@ -36,7 +35,12 @@ pytestmark = pytest.mark.usefixtures("bare_runs")
 
 PAIRS = (("de", "en"), ("de", "szl"), ("en", "szl"))
 ALL = [each for pair in PAIRS for each in (pair, pair[::-1])]
-CHOSEN = [ALL, [("de", "en"), ("en", "de")], [("de", "szl"), ("en", "szl")], [("szl", "de"), ("en", "szl"), ("de", "en")]]
+CHOSEN = [
+    ALL,
+    [("de", "en"), ("en", "de")],
+    [("de", "szl"), ("en", "szl")],
+    [("szl", "de"), ("en", "szl"), ("de", "en")],
+]
 """Directions of students; in all but the first, some text is in none of them."""
 
 
@@ -119,7 +123,7 @@ def test_text_that_is_held_out_is_in_no_translation_of_any_direction(
     assert held_out
 
     class Maker:
-        identity: dict[str, Any] = {}
+        identity: ClassVar[dict[str, Any]] = {}
         target = "Other."
 
         def make(self, pairs: Sequence[Pair]) -> PairBlock:

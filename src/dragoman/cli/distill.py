@@ -79,11 +79,10 @@ def distill(
     """Train a small, fast translator that imitates another one.
 
     The teacher translates the training text of its run, and the student learns from these translations. Its bundle
-    states its quality, speed and size next to those of the teacher.
+    states its quality, speed and size next to those of the teacher. If the teacher has several directions, the student
+    has them too, or those asked for: --directions de-dsb,hsb-de
 
     Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
-
-    Example: dragoman distill runs/de-dsb-hsb --directions de-dsb,hsb-de --minutes 60
     """
     if teacher:
         if teachers or round_trip:

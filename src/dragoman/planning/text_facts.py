@@ -185,7 +185,10 @@ def _chunks(
     source, target = languages
     for weighted in corpora:
         data = Data(
-            source_language=source, target_language=target, train=(weighted,), directions=_used(weighted, languages, directions)
+            source_language=source,
+            target_language=target,
+            train=(weighted,),
+            directions=_used(weighted, languages, directions),
         )
         for chunk in grouped(iter(find_training_corpora(data, data_directory)), CHUNK):
             yield chunk, weighted.weight

@@ -111,7 +111,9 @@ def compare_with_teachers(
     greedy = ComparedSearch.open(teachers, **PLAIN_SEARCH, beam_size=1, n_best=1)
     compared = (teacher, greedy, new)
     if limit:
-        pairs = limit.sample(pairs, lambda some: teacher.translate([pair.source for pair in some]), share * TEACHER_SHARE)
+        pairs = limit.sample(
+            pairs, lambda some: teacher.translate([pair.source for pair in some]), share * TEACHER_SHARE
+        )
         teacher.seconds.clear()
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     meter = Meter(update, "comparing", (REPEATS + 1) * len(compared) * len(pairs), unit="translations")

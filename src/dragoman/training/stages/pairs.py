@@ -129,7 +129,7 @@ class SyntheticCorpus:
         seed: Chooses the random order in which the text is translated, so that what there is time for is a sample of
             all its parts; None if all of it is translated, in the order of the text.
         languages: Those of its pairs, in a model with several directions.
-        one_way: Whether such a model does not learn the opposite direction from it, because its targets are by a machine.
+        one_way: Whether such a model does not learn the opposite direction from it: its targets are text of a machine.
     """
 
     name: str

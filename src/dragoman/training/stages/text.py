@@ -158,8 +158,7 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
     copied = StageText(
         directory,
         kinds=[
-            {"weight": weight, "tagged": tagged}
-            | ({"languages": languages, "one_way": one_way} if languages else {})
+            {"weight": weight, "tagged": tagged} | ({"languages": languages, "one_way": one_way} if languages else {})
             for weight, tagged, languages, one_way in kinds
         ],
         pairs=written,
