@@ -28,7 +28,7 @@ from dragoman.planning.budget import (
 from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, choose_training, values_of
 from dragoman.planning.plan import Texts, plan_recipe
 from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with
-from dragoman.recipe import build_recipe, load_recipe
+from dragoman.recipe import build_recipe, load_recipe, overridden
 from dragoman.settings import CorpusFile, CorpusReference, Data, Distillation, FilePair, Model, Recipe
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble, largest_vocabulary
@@ -122,7 +122,8 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     document = whole.to_dict()
     if whole.data.directions:
         document["data"] = data_of_directions(whole.data, directions)
-        mono_files = (*plan.distillation.mono, *_other_sources(whole.data, directions))
+        others = [] if overridden(overrides, "data.train") else _other_sources(whole.data, directions)
+        mono_files = (*plan.distillation.mono, *others)
         plan = replace(plan, distillation=plan.distillation.model_copy(update={"mono": mono_files}))
     teacher = build_recipe(document, of_data, origin=path)
     bundle, mono = _check_teachers(plan.distillation, teacher.data, log)  # before the text is read, which takes long
@@ -133,6 +134,11 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         raise UserError(f"{error}{hint}") from error
     for direction in teacher.data.directions:
         mono[direction] += _count_other_sources(facts, direction)
+        if not (mono[direction] or facts.by_direction.get(direction)):
+            raise UserError(
+                f"{path}: no {direction[0]} text by people to translate into {direction[1]}; name some with --mono, or "
+                "leave the direction out with --directions"
+            )
     subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
     machine = measure_chosen_speed(overrides)
     document = _choose_sections(plan, teacher, facts, mono.total(), subwords, machine) | {

@@ -16,6 +16,7 @@ from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError, counted
 from dragoman.recipe import save_recipe
 from dragoman.settings import Data, Recipe
+from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.system.run_paths import resume_command
 from dragoman.text.multilingual import name_direction
@@ -103,6 +104,9 @@ class Stages:
                 self._refuse_missing()
                 for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
                     count_texts(path)
+                if teachers := self.recipe.distillation.teachers:  # not after some directions are translated
+                    for languages in self.recipe.data.directions:
+                        BundleEnsemble.load(teachers, languages)
             if self.ranks.first:  # errors should not come after hours of training
                 record_start(self.run, start)
                 if not is_translated:
