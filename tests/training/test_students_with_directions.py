@@ -162,6 +162,7 @@ def test_text_of_machines_is_no_target_of_the_opposite_direction(
     assert all(pair.one_way for pair in pairs)
 
 
+@pytest.mark.slow
 def test_an_interrupted_student_has_the_same_weights(
     make: Callable[..., Recipe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
