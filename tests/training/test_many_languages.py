@@ -80,7 +80,8 @@ def make(texts: Path) -> Callable[..., Recipe]:
     def make(*overrides: str, **data: Any) -> Recipe:
         corpora = {"train": documents(texts), "validation": documents(texts, "validation"), **data}
         document = {**TINY, "text": {"vocabulary_size": 600}, "data": corpora}
-        return build_recipe(document, ("training.steps=4", "training.validations=1", *overrides))
+        short = ("training.steps=4", "training.validations=1", "decoding.max_length=10")
+        return build_recipe(document, (*short, *overrides))
 
     return make
 

@@ -51,6 +51,7 @@ LONG = (
     "model.dropout=0.2",
     "training.length_groups=3",
     "training.scheduled_sampling=stepwise",
+    "decoding.max_length=10",
 )
 """Long enough to be interrupted, also among the checkpoints to be averaged."""
 
