@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
+@cache  # an environment keeps its compiled templates
 def template_environment(directory: Path, *, html: bool = True) -> Environment:
     """The environment for the templates of a directory; a name that a template does not know is an error.
 
