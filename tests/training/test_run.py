@@ -166,6 +166,7 @@ def test_stopped_and_resumed_run_is_as_if_never_stopped(
     assert [line["step"] for line in train_lines(run)] == list(range(1, 61))
 
 
+@pytest.mark.slow
 def test_second_interrupt_stops_at_once_and_loses_nothing_saved(
     make_recipe: RecipeMaker, digests: Callable[[Path], dict[str, str]], tmp_path: Path
 ) -> None:
