@@ -18,7 +18,7 @@ from dragoman.settings import FilePair
 if TYPE_CHECKING:
     from conftest import Command
 
-FAST = ("--set", "training.steps=3", "--set", "training.validations=1", "--set", "decoding.max_length=10")
+FAST = ("--set", "training.steps=3", "--set", "training.validations=1")
 
 
 @pytest.fixture(autouse=True)

@@ -169,7 +169,12 @@ def open_page(browser: Any, site: Path, **changes: str) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(
-    ("code", "shown"), [("de_AT", "Austrian German"), ("hin_Deva", "Hindi (Devanagari)"), ("x", "x")]
+    ("code", "shown"),
+    [
+        pytest.param("de_AT", "Austrian German", marks=pytest.mark.slow),
+        ("hin_Deva", "Hindi (Devanagari)"),
+        ("x", "x"),
+    ],
 )
 def test_every_code_of_a_language_is_accepted(code: str, shown: str, browser: Any, site: Path) -> None:
     with open_page(browser, site, source=code) as opened:
@@ -177,7 +182,14 @@ def test_every_code_of_a_language_is_accepted(code: str, shown: str, browser: An
         assert type_text(opened, "Ein Hund läuft.")
 
 
-@pytest.mark.parametrize(("code", "direction"), [("pa-Arab", "rtl"), ("he", "rtl"), ("pa", "ltr"), ("x", "ltr")])
+@pytest.mark.parametrize(
+    ("code", "direction"),
+    [
+        ("pa-Arab", "rtl"),
+        ("pa", "ltr"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("he", "rtl"), ("x", "ltr"))),
+    ],
+)
 def test_the_script_decides_the_direction(code: str, direction: str, browser: Any, site: Path) -> None:
     with open_page(browser, site, target=code) as opened:
         opened.locator(f"#output[dir={direction}]").wait_for(state="attached")
@@ -378,16 +390,19 @@ def test_the_policy_forbids_other_hosts_and_other_code(browser: Any, site: Path)
         opened.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_is_accessible_and_fits_a_phone(browser: Any, site: Path, scheme: str) -> None:
+def test_the_page_is_accessible_and_fits_a_phone(browser: Any, site: Path) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     with serve_directory(site) as address:
-        opened = browser.new_page(color_scheme=scheme, viewport={"width": 360, "height": 740}, bypass_csp=True)
+        opened = browser.new_page(viewport={"width": 360, "height": 740}, bypass_csp=True)
         opened.goto(address)
         opened.locator("#offline").wait_for()
         type_text(opened, f"{TEXT} {'x' * 300}")
-        violations = axe.run(opened).response["violations"]
-        assert not [each for each in violations if each["impact"] in ("serious", "critical")], json.dumps(violations)
+        for scheme in ("light", "dark"):
+            opened.emulate_media(color_scheme=scheme)
+            violations = axe.run(opened).response["violations"]
+            assert not [each for each in violations if each["impact"] in ("serious", "critical")], json.dumps(
+                violations
+            )
         assert opened.evaluate("document.documentElement.scrollWidth") <= 360
         opened.close()
 

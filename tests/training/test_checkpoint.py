@@ -41,7 +41,7 @@ from dragoman.training.run.directory import start_directory
 if TYPE_CHECKING:
     from conftest import FileLimit, TrainerMaker
 
-SETTINGS = ("training.steps=10", "training.validations=3", "model.dropout=0.3", "decoding.max_length=10")
+SETTINGS = ("training.steps=10", "training.validations=3", "model.dropout=0.3")
 
 
 def state(trainer: Trainer) -> list[torch.Tensor]:

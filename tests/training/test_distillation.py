@@ -84,7 +84,7 @@ def make_student(
         "data": recipe_document["data"] | {"train": [f"{directory}/train.{{lang}}"], "test": []},
         "model": recipe_document["model"] | {"d_model": 16},
         "training": recipe_document["training"] | {"steps": 12, "validations": 2, "checkpoint_minutes": 0.0001},
-        "decoding": recipe_document["decoding"] | {"beam_size": 1, "max_length": 10},
+        "decoding": recipe_document["decoding"] | {"beam_size": 1},
     }
 
     def make(*overrides: str, **distillation: Any) -> Recipe:
