@@ -12,6 +12,7 @@ from correct_models import IDS, PAD, SIZE, our_model
 from torch import Tensor, nn
 
 from dragoman.doctor import Finding, examine
+from dragoman.errors import UserError
 
 WIDTH, HEADS = 32, 4
 STACKS = ("encoder", "decoder")
@@ -50,7 +51,7 @@ class EinsumAttention(Attention):
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         q, k, v = (
-            layer(each).unflatten(-1, (HEADS, -1))
+            layer(each).view(*each.shape[:2], HEADS, -1)
             for layer, each in ((self.query, x), (self.key, memory), (self.value, memory))
         )
         scores = torch.einsum("bthd,bshd->bhts", [q, k]).masked_fill(~mask, -1e4) / self.divisor
@@ -67,7 +68,7 @@ class OneMatrixForAllHeads(EinsumAttention):
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         q, k, v = (
-            layer(each.unflatten(-1, (HEADS, -1)))
+            layer(each.view(*each.shape[:2], HEADS, -1))
             for layer, each in ((self.query, x), (self.key, memory), (self.value, memory))
         )
         scores = torch.einsum("bthd,bshd->bhts", q, k).masked_fill(~mask, -1e4) / self.divisor
@@ -280,3 +281,49 @@ def test_the_first_module_of_a_leak_is_named(stack: str, code: str) -> None:
     leak = next(finding for finding in notes(model) if finding.code == code)
     assert leak.measured["module"] == f"{stack}.1.attention"
     assert f"first leak: {stack}.1.attention" in leak.message
+
+
+class SourceMaskInDecoder(Beginner):
+    """The self-attention of the decoder gets the mask of the source."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        words = (source != PAD)[:, None, None]
+        return self.decode(self.embed(target, self.target), self.encode(source, words), words, words)
+
+    def encode(self, source: Tensor, words: Tensor) -> Tensor:
+        memory = self.embed(source, self.source)
+        for layer in self.encoder:
+            memory = layer(memory, words, None, None)
+        return memory
+
+    def decode(self, x: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor) -> Tensor:
+        for layer in self.decoder:
+            x = layer(x, mask, memory, memory_mask)
+        logits: Tensor = self.output(x)
+        return logits
+
+
+class ExchangedMasks(SourceMaskInDecoder):
+    """The masks come from outside, and are passed on in the wrong order."""
+
+    def forward(self, source: Tensor, target: Tensor, source_mask: Tensor, target_mask: Tensor) -> Tensor:  # type: ignore[override]
+        memory = self.encode(source, source_mask)
+        return self.decode(self.embed(target, self.target), memory, source_mask, target_mask)
+
+
+@pytest.mark.parametrize("model", [SourceMaskInDecoder, ExchangedMasks])
+def test_a_mask_of_the_wrong_side_is_named(model: type[nn.Module]) -> None:
+    found = {finding.code: finding for finding in notes(model())}
+    assert found["length-limit"].severity == "error"
+    message = "decoder.0.attention applies a mask of the source, (4, 1, 1, 7), where the target is attended to"
+    assert message in found["length-limit"].message
+    assert "future-leak" in found  # if both have the same length, as they have here after padding
+
+
+def test_no_other_failure_counts_as_a_mask_of_the_wrong_side() -> None:
+    class Short(Beginner):
+        def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
+            return embedding(ids) + self.table[:7]
+
+    with pytest.raises(UserError, match="the model has a mistake there, or needs sentences of one length"):
+        notes(Short())

@@ -322,8 +322,8 @@ MODEL_FINDINGS: dict[str, FindingType] = {
     ),
     "softmax-dimension": FindingType(
         "warning",
-        "softmax(dim=1) or softmax(dim=2), which is another dimension in scores of shape (batch, heads, queries, keys): "
-        "that of heads or of queries",
+        "softmax(dim=1) or softmax(dim=2), which is the dimension of heads or of queries in scores of shape (batch, "
+        "heads, queries, keys)",
         "use softmax(dim=-1), so that the weights of all keys of a query sum to 1",
         tested="the dimension of the softmax and that of the product with the values",
         effect="what a position attends to depends on other positions or heads, later ones included",
