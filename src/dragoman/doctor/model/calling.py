@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from dragoman.doctor.model.gradients import check_no_gradient, check_training_fails
+from dragoman.doctor.model.gradients import check_no_gradient, check_pad_embedding, check_training_fails
 from dragoman.doctor.model.influence import (
     check_batch_leak,
     check_future_leak,
@@ -67,7 +67,6 @@ class Form:
         clear_masks: If the model fails because of a mask, the mask is its own, or given where its name says.
         last_resort: The form is tried only if no other one works.
         needs: Explanations of names in the line.
-        requires: A call that must not fail if the model has this form.
     """
 
     line: str
@@ -79,7 +78,6 @@ class Form:
     clear_masks: bool = False
     last_resort: bool = False
     needs: str = ""
-    requires: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -164,8 +162,6 @@ def _fit(model: ExaminedModel, form: Form, source: Tensor, target: Tensor) -> tu
     raw: list[Any] = []
 
     def record(source: Tensor, target: Tensor) -> Tensor:
-        if form.requires is not None:
-            form.requires()
         raw.append(form.call(source, target))
         return torch.zeros(())
 
@@ -289,7 +285,7 @@ def _score(model: ExaminedModel, without_masks: bool) -> _Score:
         findings = [
             *check_batch_leak(probe),
             *check_future_leak(probe),
-            *check_source_padding_leak(probe, tolerance),
+            *(list(check_source_padding_leak(probe, tolerance)) or check_pad_embedding(probe)),
             *check_source_ignored(probe, tolerance),
         ]
         if not any(finding.code == "source-ignored" for finding in findings):
@@ -573,12 +569,10 @@ def _same_width(
     for roles, shape, meaning in kinds:
         make = partial(_masks, model, roles, shape, meaning)
         calls.append((f"{shape}, {meaning}", partial(_call_with_masks, call, make, False)))
-    probe = Probe(model)
     for name, width in widths:
-        length = width(*_ids(model))
-        words = probe.random_sources(ROWS, length), probe.random_targets(ROWS, length)
-        padded = f"source and target are padded to the same length, that of {name}"
-        for kind, each in calls:
+        works = [(kind, each) for kind, each in calls if not _fails(model, each, width(*_ids(model)))]
+        for kind, each in works:
+            masks = f"; the doctor made the masks, of shapes {kind}; your own masks were not examined" if kind else ""
             yield Form(
                 line("source", "target", *(kinds[0][0] if kind else ())),
                 partial(_call_with_width, each, width, model.pad_id),
@@ -586,21 +580,24 @@ def _same_width(
                 remedies=EVERYTHING if kind else frozenset(),
                 without_masks=not kind and bool(kinds),
                 last_resort=True,
-                requires=partial(each, *words),
-                needs=f"{padded}; the doctor made the masks, of shapes {kind}" if kind else padded,
+                needs=f"source and target are padded to the same length, that of {name}{masks}",
             )
+        if works:
+            return
 
 
-def _fails(model: ExaminedModel, call: Callable[..., Any]) -> bool:
-    """Whether a model raises an exception for ids of different lengths."""
+def _fails(model: ExaminedModel, call: Callable[..., Any], length: int | None = None) -> bool:
+    """Whether a model raises an exception for ids of different lengths, or for source and target of one length."""
 
     def try_call(source: Tensor, target: Tensor) -> Tensor:
         call(source, target)
         return torch.zeros(())
 
+    probe = Probe(replace(model, call=try_call))
+    ids = _ids(model) if length is None else (probe.random_sources(ROWS, length), probe.random_targets(ROWS, length))
     try:
         with torch.no_grad():
-            Probe(replace(model, call=try_call)).call(*_ids(model))
+            probe.call(*ids)
     except UserError:
         return True
     return False
