@@ -409,7 +409,7 @@ def check_shared_embedding(probe: Probe) -> Iterator[Finding]:
             {"parameters": stopped, "of": len(probe.model.parameters)},
             severity="warning",
             cause="the output projection uses embedding.weight.data, a detached copy of the embeddings, or "
-            "nn.Parameter(embedding.weight), which is a parameter of its own; the embeddings are trained only as "
+            "nn.Parameter(embedding.weight), which makes another parameter; the embeddings are trained only as "
             "embeddings of the input",
             fix="project with the parameter itself: torch.nn.functional.linear(x, embedding.weight)",
         )
