@@ -1,6 +1,6 @@
 """Texts compared with the training text of a translator, before they are translated.
 
-`TrainingText` describes what a model was trained on, in a few numbers that its bundle stores. `SourceLanguage` finds
+`TrainingText` describes what a model was trained on, in a few numbers that its bundle stores. `LanguageChecker` finds
 texts that are in another language, and `TextChecker` warns of texts with forms that the training text lacks.
 """
 
@@ -149,8 +149,8 @@ MAX_PROBABILITY = 0.05  # of the source language; of texts in it, in six corpora
 MIN_PROBABILITY = 0.99  # of the target language, for texts of few words
 
 
-class SourceLanguage:
-    """The source language of a training text.
+class LanguageChecker:
+    """Recognizes texts that are in another language than the source of a training text.
 
     Args:
         trained: The description of the training text. If an older version made it, without n-grams, fewer texts are
@@ -279,7 +279,7 @@ class TextChecker:
         case: UsualCase | None = None,
     ) -> None:
         self._trained, self._lowercase, self._case = trained, lowercase, case
-        self._language = trained and SourceLanguage(trained, *languages)
+        self._language = trained and LanguageChecker(trained, *languages)
 
     @classmethod
     def of(cls, bundle: Bundle) -> TextChecker:

@@ -11,7 +11,7 @@ from itertools import tee
 from typing import TYPE_CHECKING
 
 from dragoman.bundle import require_direction
-from dragoman.doctor.input import MUCH_LONGER, OTHER_LANGUAGE, SourceLanguage, TrainingText
+from dragoman.doctor.input import MUCH_LONGER, OTHER_LANGUAGE, LanguageChecker, TrainingText
 from dragoman.doctor.output.text_checks import EMPTY, check_sentence
 from dragoman.documents.copied_spans import attach_accelerator, check_spans, misplaced_tags, restore_spans
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, with_glossary
@@ -78,7 +78,7 @@ class TextTranslator:
         self._trained = trained = bundle.table("training_text", TrainingText)
         self.follows_glossaries = trained is not None and trained.terms > 0
         """Whether the model learned to use given terms, in the form that a sentence needs."""
-        self._language = trained and SourceLanguage(trained, self.source_language, self.target_language)
+        self._language = trained and LanguageChecker(trained, self.source_language, self.target_language)
         self._confidence = bundle.table("confidence", Confidence)
         bundle.attention_rows()  # a bundle that cannot align is refused before it translates
         if memory and self._language:
