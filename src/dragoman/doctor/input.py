@@ -22,7 +22,7 @@ from dragoman.languages.identify import (
     count_ngrams,
     count_words,
     identify,
-    read_profiles,
+    stored_profile,
     words_of,
     write_ngrams,
 )
@@ -82,10 +82,6 @@ class TrainingText(BaseModel):
     @cached_property
     def _known(self) -> frozenset[str]:
         return frozenset(self.target_words.split())
-
-    def ngrams(self) -> dict[str, dict[str, int]]:
-        """The counts of the n-grams of each language, without those that are empty or damaged."""
-        return read_profiles(self.profiles)
 
 
 def describe_text(sources: Sequence[str], targets: Sequence[str], languages: Languages) -> TrainingText:
@@ -161,8 +157,8 @@ class LanguageChecker:
 
     def __init__(self, trained: TrainingText, source: str, target: str) -> None:
         self._trained, self._source, self._target = trained, source, target
-        ngrams = trained.ngrams()
-        self._profile = LanguageProfile(ngrams) if source in ngrams else None
+        profile = stored_profile(tuple(trained.profiles.items()))
+        self._profile = profile if source in profile.languages else None
 
     def find_other(self, text: str) -> tuple[str, str] | None:
         """The kind and the words of a warning about a text that is probably in another language."""
