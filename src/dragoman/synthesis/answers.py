@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -463,8 +462,3 @@ def _remove_notes(source: str, text: str, number: int, languages: tuple[str, str
         kept = text[: bracket.start()]
         return kept + bracket[2] if not _ENDS_WITH_MARK.search(kept) else kept
     return text
-
-
-def count_reasons(read: Sequence[Read]) -> Counter[str]:
-    """How many sentences were rejected for each reason."""
-    return Counter(each.reason for each in read if isinstance(each, Rejected))
