@@ -318,7 +318,7 @@ def _pieces(texts: Iterable[str]) -> Iterator[str]:
             piece = ""
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def stored_profile(profiles: tuple[tuple[str, str], ...]) -> LanguageProfile:
     """The profile of languages whose n-grams are stored, given the code and the line of each; see `read_profiles`."""
     return LanguageProfile(read_profiles(dict(profiles)))
