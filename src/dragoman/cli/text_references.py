@@ -187,8 +187,8 @@ def find_held_out(
         for each, languages in zip(references, pair_languages(references, codes), strict=True):
             if languages is None or not isinstance(each, FilePair) or train.languages == UNKNOWN:
                 continue  # reading other formats reports other languages
+            # training files with --languages may have any names
             if _order_of(each, train.languages) is None and languages not in pair_languages(train.references, codes):
-                # files with --languages may have any names
                 raise UserError(
                     f"{describe_reference(each)}: is in {'-'.join(languages)}; the training text is in "
                     f"{'-'.join(train.languages)}"
