@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -9,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 _SHARED = Path(__file__).parent / "translation_page"
 
 
+@cache  # an environment keeps its compiled templates
 def template_environment(directory: Path, *, html: bool = True) -> Environment:
     """The environment for the templates of a directory; a name that a template does not know is an error.
 
