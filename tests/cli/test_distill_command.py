@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from many_bundles import make_many, texts
+from many_bundles import DIRECTIONS, make_many, texts
 
 from dragoman.bundle import Bundle, languages_of
 from dragoman.recipe import load_recipe
+from dragoman.text.multilingual import language_tokens, name_direction
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -108,27 +109,83 @@ def test_the_run_of_a_student_is_named_after_the_directory_of_its_teacher(
     assert (tmp_path / "runs" / "ui-tiny" / "bundle").is_dir()
 
 
-def test_a_student_of_a_direction_is_an_ordinary_translator(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A teacher with six directions, in the working directory with its text."""
     monkeypatch.chdir(tmp_path)
     make_many(decoding__max_length=12).save(tmp_path / "many" / "bundle")
     for code, lines in texts(count=60).items():
         (tmp_path / f"train.{code}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    for given, message in (
-        ([], "choose the direction of the student with --directions; there is de-en, de-szl"),
-        (["--directions", "de-fr"], "no direction de-fr; there is de-en, de-szl"),
-        (["--directions", "de-szl,szl-de"], "train one for each: dragoman distill many --directions de-szl; dragoman"),
-        (["--directions", "de-szl", "--directions", "en-de"], "a student has one direction"),
-    ):
-        assert message in command("distill", "many", *given).error
+    return tmp_path
+
+
+def test_a_student_of_a_direction_is_an_ordinary_translator(command: Command, many: Path) -> None:
     outcome = command("distill", "many", "--directions", "szl-de", *SETTINGS)
     assert outcome.code == 0, outcome.error
-    student = Bundle.load(tmp_path / "runs" / "many-szl-de-tiny")
+    student = Bundle.load(many / "runs" / "many-szl-de-tiny")
     assert (student.recipe.data.languages, student.recipe.data.directions) == (("szl", "de"), ())
     assert (languages_of(student), student.facts) == ([], {})
     assert student.validation["bleu"] >= 0
-    card = (tmp_path / "runs" / "many-szl-de-tiny" / "bundle" / "README.md").read_text("utf-8")
+    card = (many / "runs" / "many-szl-de-tiny" / "bundle" / "README.md").read_text("utf-8")
     assert "from Silesian (szl) to German (de)" in card
     assert "* train.szl and train.de: source and license are not known" in card or "* train.de and train.szl" in card
     assert "It learned from translations by many: the licenses of that text apply, too." in card
+
+
+@pytest.mark.parametrize("given", [("szl-en", "de-szl,szl-de"), ("all",)])
+def test_a_student_has_the_directions_that_are_asked_for(given: tuple[str, ...], command: Command, many: Path) -> None:
+    options = [part for each in given for part in ("--directions", each)]
+    (many / "mono.de").write_text("Das ist ein neuer Satz.\n", "utf-8")
+    arguments = ["distill", "many", *options, "--mono", "mono.de", *SETTINGS]
+    outcome = command(*arguments)
+    assert outcome.code == 0, outcome.error
+    asked = [name for each in given if each != "all" for name in each.split(",")]
+    run = many / "runs" / "-".join(["many", *asked, "tiny"])
+    student = Bundle.load(run)
+    assert set(student.facts) == set(asked or map(name_direction, DIRECTIONS))
+    assert set(student.directions) == {tuple(name.split("-")) for name in student.facts}
+    assert set(language_tokens(student.source)) == set(student.recipe.data.all_languages)
+    rows = [line for line in (run / "bundle" / "README.md").read_text("utf-8").splitlines() if line.startswith("| ")]
+    for name in student.facts:
+        assert [row.split(" | ")[0] for row in rows].count(f"| {name}: This translator") == 1
+        assert f"{name}: 60 training pairs" in outcome.error
+        assert command("translate", run, "Ein Hund.", *direction_options(name)).code == 0
+    assert command(*arguments, "--resume").code == 0
+    other = command("distill", "many", "--directions", "en-de", "--output", run, "--resume", *SETTINGS)
+    assert "was started with another --directions; to continue it" in other.error
+
+
+def direction_options(name: str) -> list[str]:
+    """The options that state a direction."""
+    return [
+        part for side in zip(("--source-language", "--target-language"), name.split("-"), strict=True) for part in side
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["many", "--directions", "de-fr,de-en"], "many: no direction de-fr; there is de-en, de-szl, en-de"),
+        (["many", "--directions", "all,de-en"], "no direction all; there is de-en"),
+        (["many", "{run}", "--directions", "de-en,en-de"], "have different tokenizers"),
+        (["many", "few"], "few: was not trained for de-szl, only for de-en, en-szl"),
+        (["few", "--directions", "de-szl"], "few: no direction de-szl; there is de-en, en-szl"),
+        (["many", "--mono", "mono.txt"], "mono.txt: rename it so that its name ends with its language"),
+        (
+            ["many", "--directions", "de-en,szl-en", "--mono", "mono.en"],
+            "mono.en: the student does not translate from en",
+        ),
+        (["many", "--mono", "mono.de"], "lines do not look like de"),
+        (["{run}", "--directions", "en-de"], "no direction en-de; there is de-en"),
+        (["{run}", "--directions", "de-en,en-de"], "no direction en-de; there is de-en"),
+    ],
+)
+def test_directions_that_cannot_be_learned_are_refused(
+    arguments: list[str], message: str, command: Command, many: Path, finished_run: Path
+) -> None:
+    make_many([("de", "en"), ("en", "szl")]).save(many / "few" / "bundle")
+    for name in ("mono.txt", "mono.en", "mono.de"):
+        shutil.copyfile(many / "train.en", many / name)
+    outcome = command("distill", *(each.format(run=finished_run) for each in arguments), *SETTINGS)
+    assert (outcome.code, message in outcome.error) == (2, True), outcome.error
+    assert not (many / "runs").exists()

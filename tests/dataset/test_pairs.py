@@ -14,7 +14,7 @@ from dragoman.dataset import pairs as module
 from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs, find_training_corpora, read_pairs
 from dragoman.doctor.data.corpora import corpora_of_recipe
 from dragoman.errors import UserError
-from dragoman.planning.student import data_of_direction
+from dragoman.planning.student import data_of_directions
 from dragoman.settings import Data
 from dragoman.settings.data import direction_problem, resolve_directions
 
@@ -121,7 +121,7 @@ def test_text_that_states_the_opposite_direction_is_turned_around(
         assert [pair[:2] for pair in read_pairs(data.validation, data, None)] == [expected]
         found = {pair.direction: pair[:2] for pair in find_training_corpora(many, None)}
         assert found == {HSB_DE: ("pos", "Hund"), DE_HSB: ("Hund", "pos")}
-        student = Data.model_validate(data_of_direction(many, (source, target)))
+        student = Data.model_validate(data_of_directions(many, [(source, target)]))
         assert [pair[:2] for pair in find_training_corpora(student, None)] == [expected]
         (checked,) = corpora_of_recipe(data)
         assert (checked.source_language, checked.target_language, len(checked.held_out)) == (source, target, 1)

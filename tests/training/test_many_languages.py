@@ -17,11 +17,12 @@ from three_languages import PAIRS, documents, recipe_of_many, relative, write_te
 from dragoman.bundle import Bundle, choose_direction
 from dragoman.corpus.pair import Pair
 from dragoman.dataset import prepare
+from dragoman.dataset.pairs import find_training_corpora
 from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.split import HeldOutText
 from dragoman.dataset.tokenizer_training import balance, copies_of
 from dragoman.errors import UserError
-from dragoman.planning.student import data_of_direction
+from dragoman.planning.student import data_of_directions
 from dragoman.recipe import build_recipe, save_recipe
 from dragoman.settings import Recipe
 from dragoman.system.files import sha256
@@ -188,6 +189,17 @@ def test_tagged_text_counts_in_whichever_order_it_is_stated(
     assert found[0] == found[1]
 
 
+def test_one_way_text_is_read_only_in_its_direction(make: Callable[..., Recipe], texts: Path) -> None:
+    first, *others = documents(texts)
+    opposite = {"source": first["target"], "target": first["source"], "languages": first["languages"][::-1]}
+    each = [{**first, "one_way": True}, {**opposite, "one_way": True}]
+    read = [Counter(find_training_corpora(make(train=[*one, *others]).data, None)) for one in ([first], each)]
+    assert Counter(pair._replace(one_way=False) for pair in read[1].elements()) == read[0]
+    assert {pair.direction for pair in read[1] if pair.one_way} == {("de", "en"), ("en", "de")}
+    with pytest.raises(UserError, match="no training corpus is in en-de"):
+        make(train=[{**first, "one_way": True}, *others])
+
+
 def test_directions_that_cannot_be_trained_are_refused(make: Callable[..., Recipe], texts: Path) -> None:
     tagged = [documents(texts)[0], {**documents(texts)[1], "tagged": True}]
     with pytest.raises(UserError, match=r"no pair to train on is in hsb-de; .* \['de-en', 'en-de', 'de-hsb'\]"):
@@ -205,10 +217,11 @@ def test_directions_that_cannot_be_trained_are_refused(make: Callable[..., Recip
 def test_students_hold_out_what_their_teacher_has_held_out(make: Callable[..., Recipe]) -> None:
     recipe = make("data.validation_pairs=30", validation=[])
     held_out = [(pair.source, pair.target) for pair in prepare.prepare(recipe, None, None, print).validation]
-    for direction in (("de", "hsb"), ("hsb", "en")):
-        document = recipe.to_dict() | {"data": data_of_direction(recipe.data, direction)}
+    every = list(recipe.data.directions)
+    for directions in ([("de", "hsb")], [("hsb", "en")], [("hsb", "de"), ("de", "en")], every[::3], every):
+        document = recipe.to_dict() | {"data": data_of_directions(recipe.data, directions)}
         student = prepare.prepare(build_recipe(document), None, None, print).validation
-        assert len(student) == 10
+        assert len(student) == 10 * len(directions)
         assert {(pair.source, pair.target) for pair in student} <= set(held_out)
 
 

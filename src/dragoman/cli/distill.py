@@ -66,7 +66,10 @@ def distill(
     parallel: ParallelOption = 4,
     directions: Annotated[
         list[str] | None,
-        typer.Option(metavar="DIRECTION", help="Direction of the student, such as de-dsb, of a teacher with several."),
+        typer.Option(
+            metavar="DIRECTION,…",
+            help="Directions of the student, such as de-dsb,hsb-de, of a teacher with several (default: all).",
+        ),
     ] = None,
     force: Force = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
@@ -76,7 +79,8 @@ def distill(
     """Train a small, fast translator that imitates another one.
 
     The teacher translates the training text of its run, and the student learns from these translations. Its bundle
-    states its quality, speed and size next to those of the teacher.
+    states its quality, speed and size next to those of the teacher. If the teacher has several directions, the student
+    has them too, or those asked for: --directions de-dsb,hsb-de
 
     Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
     """
@@ -103,15 +107,15 @@ def distill(
     refuse_two_budgets(minutes, overrides or [])
     limit = None if minutes is None or resume else TimeLimit.start(minutes)
     keep_freed_memory()
-    direction = _parse_direction(directions or [], teachers[0])
-    run = output or RUNS / "-".join(filter(None, (run_directory(Path(teachers[0])).name, direction, size)))
+    names = _parse_directions(directions or [])
+    run = output or RUNS / "-".join((run_directory(Path(teachers[0])).name, *names, size))
     paths = tuple(str(Path(teacher)) for teacher in teachers)  # the same with and without a slash at the end
     runs = [run_directory(Path(path)).resolve() for path in paths]
     if repeated := next((path for index, path in enumerate(paths) if runs[index] in runs[:index]), None):
         raise UserError(f"{repeated}: named twice; each teacher counts once")
     texts = tuple(str(Path(file)) for file in mono or ())
     distillation = Distillation(teachers=paths, mono=texts, round_trip=round_trip)
-    plan = StudentPlan(size, minutes, distillation, direction)
+    plan = StudentPlan(size, minutes, distillation, names)
     recipe = _find_recipe(run, plan, overrides or [], resume, data_dir)
     if not (resume or force):
         refuse_short_stages(recipe, measure_speed(recipe.training.device, recipe.training.threads))
@@ -121,13 +125,10 @@ def distill(
         raise typer.Exit(130)
 
 
-def _parse_direction(directions: list[str], teacher: str) -> str | None:
-    """The direction of the student, or None; raises UserError if there are several."""
-    names = [name for each in directions for name in map(str.strip, each.split(",")) if name]
-    if len(names) > 1:
-        commands = "; ".join(f"dragoman distill {teacher} --directions {name}" for name in names)
-        raise UserError(f"--directions {','.join(names)}: a student has one direction; train one for each: {commands}")
-    return names[0] if names else None
+def _parse_directions(directions: list[str]) -> tuple[str, ...]:
+    """The names of the directions of the student, each once; none for all."""
+    names = dict.fromkeys(name for each in directions for name in map(str.strip, each.split(",")) if name)
+    return () if [*names] == ["all"] else tuple(names)
 
 
 def _distill_address(
@@ -189,6 +190,7 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     from dragoman.planning.student import STUDENT_SIZES, plan_student
     from dragoman.recipe import load_recipe
     from dragoman.system.run_paths import resume_command
+    from dragoman.text.multilingual import name_direction
     from dragoman.training.loop.distributed import refuse_several_processes
     from dragoman.training.run.directory import check_directory, has_minutes, restore_files
 
@@ -201,11 +203,13 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     recipe = load_recipe(run / "recipe.toml", overrides)
     set_keys = {each.partition("=")[0].strip() for each in overrides}
     shape = {key: value for key, value in STUDENT_SIZES[plan.size].model.items() if f"model.{key}" not in set_keys}
+    known_directions = set(map(name_direction, recipe.data.directions or (recipe.data.languages,)))
     mono, known_mono = {*plan.distillation.mono}, {*recipe.distillation.mono}
     same = {
         "TEACHER": recipe.distillation.teachers == plan.distillation.teachers,
-        "--mono": mono <= known_mono if plan.direction else mono == known_mono,  # one of several directions has more
-        "--directions": plan.direction in (None, "-".join(recipe.data.languages)),
+        # a student of a teacher with several directions can have more
+        "--mono": mono <= known_mono if plan.directions or recipe.data.directions else mono == known_mono,
+        "--directions": not plan.directions or {*plan.directions} == known_directions,
         "--round-trip": recipe.distillation.round_trip == plan.distillation.round_trip,
         "--minutes": plan.minutes is None or has_minutes(run, recipe, plan.minutes),
         "--size or --set model.…": shape.items() <= recipe.model.model_dump().items(),

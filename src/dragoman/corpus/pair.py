@@ -22,6 +22,8 @@ class Pair(NamedTuple):
     """Whether its source is marked as text of a machine."""
     direction: Languages | None = None
     """Its languages, in models with several directions."""
+    one_way: bool = False
+    """Whether such a model does not read it in the opposite direction, too."""
 
     @property
     def reversed(self) -> Pair:

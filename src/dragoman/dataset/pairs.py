@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ EVALUATION_PAIRS = 1_000_000
 """More pairs than this to validate or test on are refused: they are kept in memory, and take hours to translate."""
 
 
+UNMARKED = (1.0, False, False)
+"""Weight, `tagged` and `one_way` of a corpus that states none."""
+
 CorpusDirections = tuple[Languages, list[Languages]]
 """The languages of the pairs of a corpus, and the directions of a model that it is used for."""
 
@@ -30,7 +33,8 @@ class CorpusPairs:
     """The pairs of corpora with text on both sides; each iteration reads the files again.
 
     In a model with several directions, each pair is followed by the same pair in the opposite direction if both are
-    trained. Tagged text is only translated from, unless it states which side is by a machine.
+    trained, and the corpus is not `one_way`. Tagged text is only translated from, unless it states which side is by a
+    machine.
 
     Args:
         corpora: The corpora.
@@ -48,7 +52,8 @@ class CorpusPairs:
         directions: Sequence[CorpusDirections] = (),
     ) -> None:
         self._corpora = corpora
-        self._marks = [(each.weight, each.tagged) for each in weighted] or [(1.0, False)] * len(corpora)
+        marks = [(each.weight, each.tagged, each.one_way) for each in weighted]
+        self._marks = marks or [UNMARKED] * len(corpora)
         self._directions: Sequence[CorpusDirections | None] = directions or [None] * len(corpora)
         self.fingerprint = self._identify()
 
@@ -81,26 +86,29 @@ class CorpusPairs:
                 )
 
     def _read(self) -> Iterator[Pair]:
-        for corpus, (weight, tagged), directions in zip(self._corpora, self._marks, self._directions, strict=True):
+        for corpus, marks, directions in zip(self._corpora, self._marks, self._directions, strict=True):
             complete = (pair for pair in corpus.read() if pair.complete)
-            plain = weight == 1 and not tagged
-            marked = complete if plain else (pair._replace(weight=weight, tagged=tagged) for pair in complete)
+            weight, tagged, one_way = marks
+            marked = (pair._replace(weight=weight, tagged=tagged, one_way=one_way) for pair in complete)
+            marked = complete if marks == UNMARKED else marked
             if directions is None:
                 yield from marked
                 continue
-            both = corpus.machine_made or not tagged
+            both = corpus.machine_made or not (tagged or one_way)
             yield from chain.from_iterable(_turn(directions, pair, both) for pair in marked)
 
     def _identify(self) -> list[Any]:
-        """Names and files of the corpora, weights other than 1, and whether they are tagged.
+        """Names and files of the corpora, weights other than 1, and whether they are tagged or one-way.
 
         The text of a built-in corpus depends on the version of dragoman.
         """
         found: list[Any] = []
-        for corpus, (weight, tagged), directions in zip(self._corpora, self._marks, self._directions, strict=True):
+        for corpus, marks, directions in zip(self._corpora, self._marks, self._directions, strict=True):
+            weight, *flags = marks
             status = [(file.resolve(), file.stat()) for file in corpus.files]
             files = [[str(path), about.st_size, about.st_mtime_ns] for path, about in status]
-            found.append([corpus.name, files or __version__, *[weight] * (weight != 1), *["tagged"] * tagged])
+            names = compress(("tagged", "one_way"), flags)
+            found.append([corpus.name, files or __version__, *[weight] * (weight != 1), *names])
             if directions:
                 found[-1].append(directions)
         return found

@@ -160,7 +160,7 @@ def first_directions(data: Data) -> set[Languages | None]:
 
 def is_counted(pair: Pair, first: Container[Languages | None]) -> bool:
     """Whether the pair is read in no other direction, or first in this one; `first` is that of `first_directions`."""
-    return pair.tagged or pair.direction in first
+    return pair.tagged or pair.one_way or pair.direction in first
 
 
 def _is_candidate(pair: Pair, least_weight: float, directions: Container[Languages | None]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from dragoman.planning.budget import (
 from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, choose_training, values_of
 from dragoman.planning.plan import Texts, plan_recipe
 from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with
-from dragoman.recipe import build_recipe, load_recipe
+from dragoman.recipe import build_recipe, load_recipe, overridden
 from dragoman.settings import CorpusFile, CorpusReference, Data, Distillation, FilePair, Model, Recipe
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble, largest_vocabulary
@@ -35,6 +36,7 @@ from dragoman.synthesis.pair_checks import check_language
 from dragoman.system.progress import Log, no_log
 from dragoman.system.run_paths import run_directory
 from dragoman.text.multilingual import name_direction
+from dragoman.training.stages.recipes import mono_to_translate, stated_language
 
 SizeName = Literal["base", "small", "tiny"]
 
@@ -78,13 +80,14 @@ class StudentPlan:
         size: The size of the student.
         minutes: The time for translating and training; None chooses a number of epochs.
         distillation: The teachers, and what they translate.
-        direction: The name of the direction of the student, such as ``de-dsb``, if the teachers have several.
+        directions: The names of the directions of the student, such as ``de-dsb``; none for all that the first teacher
+            was trained for.
     """
 
     size: SizeName
     minutes: float | None
     distillation: Distillation
-    direction: str | None = None
+    directions: tuple[str, ...] = ()
 
 
 def recipe_of_run(path: str) -> Recipe:
@@ -115,25 +118,30 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     path = plan.distillation.teachers[0]
     of_data = [each for each in overrides if each.startswith("data.")]
     whole = recipe_of_run(path)
-    direction = _find_direction(whole.data, path, plan.direction)
+    directions = find_directions(whole.data, path, plan.directions)
     document = whole.to_dict()
     if whole.data.directions:
-        document["data"] = data_of_direction(whole.data, direction)
-        mono_files = (*plan.distillation.mono, *_other_sources(whole.data, direction))
+        document["data"] = data_of_directions(whole.data, directions)
+        others = [] if overridden(overrides, "data.train") else _other_sources(whole.data, directions)
+        mono_files = (*plan.distillation.mono, *others)
         plan = replace(plan, distillation=plan.distillation.model_copy(update={"mono": mono_files}))
     teacher = build_recipe(document, of_data, origin=path)
-    bundles = _open_teachers(plan.distillation, teacher.data.languages)  # before the text is read, which takes long
-    for name, each in zip(plan.distillation.teachers, bundles, strict=True):
-        _warn_of_useless(name, each, log)
-    bundle, mono = bundles[0], _count_monolingual(plan.distillation.mono, bundles[0])
+    bundle, mono = _check_teachers(plan.distillation, teacher.data, log)  # before the text is read, which takes long
     try:
         facts = _facts_of_text(teacher.data, bundle, data_directory)
     except UserError as error:
         hint = "" if of_data else f"; it is training text of {path}; if it was moved, name it with --set data.train=…"
         raise UserError(f"{error}{hint}") from error
+    for direction in teacher.data.directions:
+        mono[direction] += _count_other_sources(facts, direction)
+        if not (mono[direction] or facts.by_direction.get(direction)):
+            raise UserError(
+                f"{path}: no {direction[0]} text by people to translate into {direction[1]}; name some with --mono, or "
+                "leave the direction out with --directions"
+            )
     subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
     machine = measure_chosen_speed(overrides)
-    document = _choose_sections(plan, teacher, facts, mono, subwords, machine) | {
+    document = _choose_sections(plan, teacher, facts, mono.total(), subwords, machine) | {
         "name": f"{teacher.name[:190]}-{plan.size}",
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
         "teachers": {"translation_share": TRANSLATION_SHARE},
@@ -144,7 +152,9 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
             f"warning: training.seed is not that of {path}, so other pairs are held out for validation, and the "
             "teacher has learned most of them; name validation text with --set data.validation=…"
         )
-    log(_describe_plan(plan, recipe, facts, mono, machine))
+    for direction in recipe.data.directions:
+        log(f"{name_direction(direction)}: {_describe_text(facts.by_direction.get(direction, 0), mono[direction])}")
+    log(_describe_plan(plan, recipe, facts, mono.total(), machine))
     _warn_of_size(plan.size, recipe, bundle, path, log)
     return recipe
 
@@ -182,19 +192,25 @@ def plan_student_of_text(
     return recipe
 
 
-def _find_direction(data: Data, path: str, name: str | None) -> Languages:
-    """The direction of a student; raises UserError if a teacher with several does not have the named one."""
+def find_directions(data: Data, path: str, names: Sequence[str]) -> list[Languages]:
+    """The directions of a student, in the order of its teacher.
+
+    Args:
+        data: The text of the teacher.
+        path: The teacher, for the error.
+        names: Names of directions; none for all.
+
+    Raises:
+        UserError: The teacher was not trained for one of them.
+    """
     directions = {name_direction(each): each for each in data.directions or (data.languages,)}
-    if name is None and not data.directions:
-        return data.languages
-    if name not in directions:
-        problem = "choose the direction of the student with --directions" if name is None else f"no direction {name}"
-        raise UserError(f"{path}: {problem}; there is {', '.join(directions)}")
-    return directions[name]
+    if lacking := [name for name in names if name not in directions]:
+        raise UserError(f"{path}: no direction {', '.join(lacking)}; there is {', '.join(directions)}")
+    return [each for name, each in directions.items() if name in names or not names]
 
 
-def data_of_direction(data: Data, direction: Languages) -> dict[str, Any]:
-    """The section for a student of a teacher with several directions: the text of one of them.
+def data_of_directions(data: Data, directions: Sequence[Languages]) -> dict[str, Any]:
+    """The section for a student of a teacher with several directions: the text of some of them.
 
     As many pairs are held out as the teacher has held out of each two languages, so they are the same ones.
     """
@@ -202,49 +218,61 @@ def data_of_direction(data: Data, direction: Languages) -> dict[str, Any]:
     held_out_of = {
         frozenset(data.languages_of(each.corpus)) for each in data.weighted if not each.tagged and each.weight >= least
     }
+    is_one, (source, target) = len(directions) == 1, directions[0]
+    kinds = sum(any(frozenset(each) == pair for each in directions) for pair in held_out_of)
     own = {
-        "source_language": direction[0],
-        "target_language": direction[1],
-        "directions": (),
-        "temperature": 1.0,
-        "validation_pairs": max(1, data.validation_pairs // max(1, len(held_out_of))),
+        "source_language": source,
+        "target_language": target,
+        "directions": () if is_one else tuple(directions),
+        "temperature": 1.0 if is_one else data.temperature,
+        "validation_pairs": max(1, data.validation_pairs // max(1, len(held_out_of))) * max(1, kinds),
     }
-    corpora = [
-        each
-        for each in data.weighted
-        if direction in data.directions_of(each.corpus)
-        and not (each.tagged and data.languages_of(each.corpus) != direction)  # whose sources are text of machines
-    ]
-    train = [each.model_copy(update={"corpus": _in_direction(each.corpus, data, direction)}) for each in corpora]
-    held_out = {
-        name: tuple(
-            _in_direction(each, data, direction) for each in references if direction in data.directions_of(each)
-        )
-        for name, references in (("validation", data.validation), ("test", data.test))
+
+    def is_used(corpus: CorpusReference, only: bool = False) -> bool:
+        return any(each in directions for each in data.directions_of(corpus, only))
+
+    def state(corpus: CorpusReference) -> CorpusReference:
+        """The corpus with its languages, unless they are those of the recipe."""
+        languages = data.languages_of(corpus)
+        stated = None if languages == (source, target) else languages
+        if isinstance(corpus, str):
+            return corpus if stated is None else CorpusFile(file=corpus, languages=stated)
+        return corpus.model_copy(update={"languages": stated})
+
+    corpora = {
+        # sources in the opposite direction are text of machines
+        "train": tuple(
+            each.model_copy(update={"corpus": state(each.corpus)})
+            for each in data.weighted
+            if is_used(each.corpus, each.tagged or each.one_way)
+        ),
+        "validation": tuple(state(each) for each in data.validation if is_used(each)),
+        "test": tuple(state(each) for each in data.test if is_used(each)),
     }
-    changed = data.model_copy(update={**own, "train": tuple(train), **held_out})
+    changed = data.model_copy(update={**own, **corpora})
     return changed.model_dump(mode="json", exclude_none=True)
 
 
-def _in_direction(corpus: CorpusReference, data: Data, direction: Languages) -> CorpusReference:
-    """A corpus for a recipe with one direction; it states its languages if its sides are in the other order."""
-    languages = data.languages_of(corpus)
-    stated = None if languages == direction else languages
-    if isinstance(corpus, str):
-        return corpus if stated is None else CorpusFile(file=corpus, languages=stated)
-    return corpus.model_copy(update={"languages": stated})
+def _other_sources(data: Data, directions: Sequence[Languages]) -> list[str]:
+    """Files with text in a source language of the directions, in the training text that none of them is learned from.
 
-
-def _other_sources(data: Data, direction: Languages) -> list[str]:
-    """Files with text in the source language of a direction, in the training text of other directions."""
-    files = []
+    A student with several directions needs files whose names state the language.
+    """
+    sources, is_one, files = {source for source, _ in directions}, len(directions) == 1, list[str]()
     for each in data.weighted:
         languages = data.languages_of(each.corpus)
-        if not isinstance(each.corpus, FilePair) or each.tagged or direction in (languages, languages[::-1]):
+        is_used = languages in directions or languages[::-1] in directions
+        if not isinstance(each.corpus, FilePair) or each.tagged or is_used:
             continue
-        sides = dict(zip(languages, (each.corpus.source, each.corpus.target), strict=True))
-        files += [sides[direction[0]]] if direction[0] in sides else []
+        sides = zip(languages, (each.corpus.source, each.corpus.target), strict=True)
+        files += [file for code, file in sides if code in sources and (is_one or stated_language(file, [code]))]
     return files
+
+
+def _count_other_sources(facts: TextFacts, direction: Languages) -> int:
+    """How many texts in the source language of one of several directions are in pairs with other languages."""
+    pairs = {frozenset(languages): number for languages, number in facts.by_direction.items()}
+    return sum(number for pair, number in pairs.items() if direction[0] in pair and direction[1] not in pair)
 
 
 def _count_monolingual(files: Sequence[str], teacher: Bundle) -> int:
@@ -259,7 +287,7 @@ def _count_monolingual(files: Sequence[str], teacher: Bundle) -> int:
 def _facts_of_text(data: Data, teacher: Bundle, data_directory: Path | None) -> TextFacts:
     """Facts about the training text, in tokens of the teacher; raises UserError if a corpus cannot be read."""
     untagged = [each for each in data.weighted if not each.tagged]  # others are not translated
-    facts, sample = collect_facts(untagged or data.weighted, data.languages, data_directory)
+    facts, sample = collect_facts(untagged or data.weighted, data.languages, data_directory, data.directions)
     return facts_with(facts, (teacher.source, teacher.target), sample)
 
 
@@ -271,15 +299,39 @@ def _describe_plan(plan: StudentPlan, recipe: Recipe, facts: TextFacts, mono: in
         time = f"translating takes at most {translating} of the {describe_minutes(recipe.training.minutes)}"
     else:
         time = f"after translating, training takes about {describe_minutes(expected.minutes)}"
-    text = counted(facts.pairs, "training pair") + (f" and {counted(mono, 'monolingual text')}" if mono else "")
+    text = _describe_text(facts.pairs, mono)
     return f"{plan.size}: {text}; {expected.parameters / 1e6:.1f} million parameters; {time}"
 
 
+def _describe_text(pairs: int, mono: int) -> str:
+    return counted(pairs, "training pair") + (f" and {counted(mono, 'monolingual text')}" if mono else "")
+
+
+def _check_teachers(settings: Distillation, data: Data, log: Log) -> tuple[Bundle, Counter[Languages]]:
+    """The first teacher, and the number of monolingual texts of each direction.
+
+    Raises:
+        UserError: The bundles do not fit together, or monolingual text is in another language.
+    """
+    numbers = Counter[Languages]()
+    for direction, files in mono_to_translate(settings.mono, data).items():
+        bundles = _open_teachers(settings, direction)
+        for name, each in zip(settings.teachers, bundles, strict=True):
+            _warn_of_useless(f"{name}, {name_direction(direction)}" if data.directions else name, each, log)
+        numbers[direction] = _count_monolingual(files, bundles[0])
+    return bundles[0], numbers
+
+
 def _open_teachers(settings: Distillation, languages: Languages) -> Sequence[Bundle]:
-    """The teachers; raises UserError if the bundles do not fit together."""
+    """The teachers; raises UserError if the bundles do not fit together, or one was not trained for the languages."""
     if settings.round_trip is not None:
         BundleEnsemble.load([settings.round_trip], languages[::-1])
-    return BundleEnsemble.load(settings.teachers, languages).bundles
+    bundles = BundleEnsemble.load(settings.teachers, languages).bundles
+    for name, bundle in zip(settings.teachers, bundles, strict=True):
+        if bundle.is_zero_shot:
+            known = ", ".join(map(name_direction, bundle.directions))
+            raise UserError(f"{name}: was not trained for {name_direction(languages)}, only for {known}")
+    return bundles
 
 
 def _warn_of_useless(name: str, teacher: Bundle, log: Log) -> None:

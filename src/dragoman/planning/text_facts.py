@@ -185,16 +185,19 @@ def _chunks(
     source, target = languages
     for weighted in corpora:
         data = Data(
-            source_language=source, target_language=target, train=(weighted,), directions=_used(weighted, directions)
+            source_language=source,
+            target_language=target,
+            train=(weighted,),
+            directions=_used(weighted, languages, directions),
         )
         for chunk in grouped(iter(find_training_corpora(data, data_directory)), CHUNK):
             yield chunk, weighted.weight
 
 
-def _used(corpus: WeightedCorpus, directions: Sequence[Languages]) -> tuple[Languages, ...]:
-    """The directions that a corpus is used for."""
+def _used(corpus: WeightedCorpus, languages: Languages, directions: Sequence[Languages]) -> tuple[Languages, ...]:
+    """The directions that a corpus is used for; `languages` are those of one that states none."""
     stated = None if isinstance(corpus.corpus, str) else corpus.corpus.languages
-    return tuple(each for each in directions if stated in (each, each[::-1]))
+    return tuple(each for each in directions if (stated or languages) in (each, each[::-1]))
 
 
 class _Counter:

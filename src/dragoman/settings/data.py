@@ -118,6 +118,11 @@ class WeightedCorpus(Settings):
         description="Mark each source with a token that no text contains, so that the model can distinguish text of "
         "machines, as `dragoman synthesize` writes it, from other text (Caswell et al. 2019).",
     )
+    one_way: bool = Field(
+        False,
+        description="In a model with several directions, train only the direction of the languages of the corpus, not "
+        "the opposite one: for text whose targets are by a machine, such as those of a student's teacher.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -225,10 +230,11 @@ class Data(Settings):
         stated = None if isinstance(reference, str) or not self.directions else reference.languages
         return stated or self.languages
 
-    def directions_of(self, reference: CorpusReference) -> list[tuple[str, str]]:
-        """The directions that a corpus is used for: that of its languages, and the opposite one."""
+    def directions_of(self, reference: CorpusReference, one_way: bool = False) -> list[tuple[str, str]]:
+        """The directions that a corpus is used for: that of its languages, and the opposite one if not `one_way`."""
         languages = self.languages_of(reference)
-        return [each for each in (languages, languages[::-1]) if each in self.directions]
+        both = (languages,) if one_way else (languages, languages[::-1])
+        return [each for each in both if each in self.directions]
 
     @property
     def least_held_out_weight(self) -> float:
@@ -290,7 +296,7 @@ def direction_problem(data: Data) -> str | None:
         return "data.directions: source and target of a direction must differ"
     if len(set(data.directions)) < len(data.directions):
         return "data.directions: a direction is listed twice"
-    used = [data.directions_of(each.corpus) for each in data.weighted]
+    used = [data.directions_of(each.corpus, each.one_way) for each in data.weighted]
     if lacking := [each for each in data.directions if not any(each in directions for directions in used)]:
         return (
             f"data.directions: no training corpus is in {' and '.join(map('-'.join, lacking))}; give corpora their "
@@ -304,14 +310,14 @@ def direction_problem(data: Data) -> str | None:
 
 def _language_problem(data: Data) -> str | None:
     """What is wrong with the languages that the corpora of a recipe with one direction state, or None."""
-    tagged = [each.corpus for each in data.weighted if each.tagged]
+    one_way = [each.corpus for each in data.weighted if each.tagged or each.one_way]
     for corpus in (*(each.corpus for each in data.weighted), *data.validation, *data.test):
         stated = None if isinstance(corpus, str) else corpus.languages
         if stated and stated not in (data.languages, data.languages[::-1]):
             return f"data: a corpus is in {'-'.join(stated)}, but the recipe is for {'-'.join(data.languages)}"
-        if stated == data.languages[::-1] and corpus in tagged:
+        if stated == data.languages[::-1] and corpus in one_way:
             return (
-                f"data.train: a tagged corpus is in {'-'.join(stated)}; in a recipe for {'-'.join(data.languages)}, "
-                "its targets would be text of machines; leave it out"
+                f"data.train: a corpus that is tagged or one_way is in {'-'.join(stated)}; in a recipe for "
+                f"{'-'.join(data.languages)}, its targets would be text of machines; leave it out"
             )
     return None

@@ -62,8 +62,8 @@ class Recipe(Settings):
             "data.directions: a model with several needs text.joint = true and text.tokenizer = 'bpe' or 'unigram'",
         ),
         Rule(
-            lambda recipe: recipe.data.directions and (recipe.distillation.teachers or recipe.diversification.weight),
-            "data.directions: distillation and diversification are for models with one direction",
+            lambda recipe: recipe.data.directions and recipe.diversification.weight,
+            "data.directions: diversification is for models with one direction",
         ),
     )
     name: str = Field(

@@ -99,7 +99,7 @@ def _hint(location: Location) -> str:
     if section in CORPUS_TABLES.values():
         keys = list(section.model_fields)
         if location[:2] == ("data", "train"):  # there, a table may have a weight, and then it is another kind of table
-            keys += [name for name in ("weight", "tagged") if name not in keys]
+            keys += [name for name in ("weight", "tagged", "one_way") if name not in keys]
         return nearest(key, keys) or f"; allowed: {', '.join(keys)}"
     elsewhere = [
         f"{name}.{key}" for name in Recipe.model_fields if (other := section_at((name,))) and key in other.model_fields

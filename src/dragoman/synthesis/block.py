@@ -19,8 +19,8 @@ from dragoman.system.resumable import BlockStore, FinishedBlock, grouped, run_bl
 BLOCK = 500
 """Pairs in a block: some seconds of work, the most that a killed process can lose."""
 
-SHORT_TIME = 120
-"""Below this limit in seconds, blocks are a fifth as large, because a block is never interrupted."""
+SHORT_TIMES = (120, 10)
+"""Below each of these limits in seconds, blocks are a fifth as large, because a block is never interrupted."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def make_blocks(
         limit: No more blocks are made once all blocks together have taken this many seconds, without interruptions.
     """
     store = BlockStore(directory, maker.identity, _save, _load) if directory else None
-    size = BLOCK if limit is None or limit >= SHORT_TIME else BLOCK // 5
+    size = max(1, BLOCK // 5 ** sum(limit is not None and limit < seconds for seconds in SHORT_TIMES))
     blocks, seconds = run_blocks(partial(_make_timed, maker), grouped(pairs, size), store=store, meter=meter), 0.0
     while limit is None or seconds < limit:
         if (block := next(blocks, None)) is None:

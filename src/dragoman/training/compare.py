@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from dragoman.bundle import WEIGHTS, find_bundle
-from dragoman.corpus.pair import Pair
+from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.pairs import read_pairs
 from dragoman.doctor.output.text_checks import MIN_REPEATS, count_repeats
 from dragoman.engines.ctranslate2.convert import conversion_directory
@@ -29,6 +29,7 @@ from dragoman.system.files import atomic_file, write_json, write_text
 from dragoman.system.progress import Meter, ProgressLine, Update, no_update
 from dragoman.system.run_paths import NoBundleError
 from dragoman.system.time_limit import TimeLimit
+from dragoman.text.multilingual import name_direction
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
 from dragoman.training.loop.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.training.report.report import render_report
@@ -50,23 +51,39 @@ TEACHER_SHARE = 0.25  # of the time left, for one translation by the teacher: ea
 
 @dataclass(frozen=True)
 class StudentCard:
-    """A table with a row for each search, and sentences about it."""
+    """A table with a row for each search, and sentences about it.
+
+    Attributes:
+        rows: The name of a translator, and the values of `COLUMNS`.
+        sentences: About the rows.
+        general: About the student in all directions.
+    """
 
     rows: list[list[str]]
     sentences: list[str]
+    general: list[str]
+
+    @classmethod
+    def of_directions(cls, cards: Mapping[str, StudentCard]) -> StudentCard:
+        """The card of a student with several directions, given one for each by the name of the direction."""
+        return cls(
+            [[f"{name}: {row[0]}", *row[1:]] for name, card in cards.items() for row in card.rows],
+            [f"{name}: {sentence}" for name, card in cards.items() for sentence in card.sentences],
+            list(dict.fromkeys(sentence for card in cards.values() for sentence in card.general)),
+        )
 
     def markdown(self) -> str:
         """The section of the card of the bundle."""
         header = ["", *COLUMNS]
         table = "\n".join(f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *self.rows])
-        return "\n\n".join([HEADING, table, *self.sentences]) + "\n"
+        return "\n\n".join([HEADING, table, *self.sentences, *self.general]) + "\n"
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """The rows and the sentences as lines of the report."""
         for name, search, engine, *values in self.rows:
             shown = (f"{column} {value}" for column, value in zip(COLUMNS[2:], values, strict=True))
             yield f"{name}, {search}", f"{', '.join(shown)} ({engine})"
-        for sentence in self.sentences:
+        for sentence in (*self.sentences, *self.general):
             yield COMPARISON, sentence
 
 
@@ -77,6 +94,7 @@ def compare_with_teachers(
     pairs: Sequence[Pair],
     update: Update = no_update,
     limit: TimeLimit | None = None,
+    share: float = 1.0,
 ) -> StudentCard:
     """Translate with all of them in turn, and compare the student with the teachers' usual search.
 
@@ -87,12 +105,15 @@ def compare_with_teachers(
         pairs: Sources with references.
         update: Receives progress.
         limit: If it leaves too little time, fewer pairs are translated, and less often.
+        share: The share of the time that is left for these pairs.
     """
     teacher, new = ComparedSearch.open(teachers), ComparedSearch.open(student)
     greedy = ComparedSearch.open(teachers, **PLAIN_SEARCH, beam_size=1, n_best=1)
     compared = (teacher, greedy, new)
     if limit:
-        pairs = limit.sample(pairs, lambda some: teacher.translate([pair.source for pair in some]), TEACHER_SHARE)
+        pairs = limit.sample(
+            pairs, lambda some: teacher.translate([pair.source for pair in some]), share * TEACHER_SHARE
+        )
         teacher.seconds.clear()
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     meter = Meter(update, "comparing", (REPEATS + 1) * len(compared) * len(pairs), unit="translations")
@@ -109,7 +130,7 @@ def compare_with_teachers(
     try:
         for repeat in range(REPEATS if is_timed else 0):
             seconds = time.monotonic() - started
-            if repeat and (seconds > MAX_SECONDS or (limit and limit.left < 2 * seconds / repeat)):
+            if repeat and (seconds > MAX_SECONDS or (limit and share * limit.left < 2 * seconds / repeat)):
                 break
             for each in compared:
                 each.translate(timed)
@@ -132,14 +153,16 @@ def compare_with_teachers(
     verdict = " ".join(describe_significance(tests, who, "this translator"))
     sentences = [
         f"On {counted(len(pairs), 'sentence')} of {text} and {counted(usable_cores(), 'core')}, "
-        f"{speed.format(who=who)}. On disk, it takes {sizes}.",
-        f"{f'The teacher is {paths}' if one else f'The teachers are {paths}'}. {verdict}",
+        f"{speed.format(who=who)}. {verdict}"
+    ]
+    general = [
+        f"{f'The teacher is {paths}' if one else f'The teachers are {paths}'}. On disk, this translator takes {sizes}.",
         f"BLEU: {corpus_scores(new.texts, references)['bleu_signature']}",
     ]
     teacher_name = "Teacher" if one else "Ensemble of teachers"
     names = (teacher_name, teacher_name, "This translator")
     rows = [[name, *each.columns(references, len(timed))] for name, each in zip(names, compared, strict=True)]
-    return StudentCard(rows, sentences)
+    return StudentCard(rows, sentences, general)
 
 
 def _end(texts: Sequence[str]) -> bool:
@@ -213,9 +236,19 @@ END_OF_SECTION = "<!-- end of the comparison -->"
 
 VALIDATION_NAME = "the validation text"
 MAX_PAIRS = 1000
+LEAST_COMPARED = 250
+"""The least pairs of a direction that are compared, if there are so many, of the `MAX_PAIRS` for all directions."""
 
-COMPARED_SENTENCES = 6 * MAX_PAIRS
-"""Sentences that a comparison translates: teacher, teacher with greedy search, and student, twice each."""
+
+def compared_sentences(recipe: Recipe) -> int:
+    """How many sentences are translated: by teacher, teacher with greedy search, and student, twice each."""
+    directions = max(1, len(recipe.data.directions))
+    return 6 * directions * _most_pairs(directions)
+
+
+def _most_pairs(directions: int) -> int:
+    """How many pairs of a direction are compared."""
+    return max(LEAST_COMPARED, MAX_PAIRS // directions) if directions > 1 else MAX_PAIRS
 
 
 def keep_uncompared(run: Path, facts: Sequence[tuple[str, str]], about_text: Sequence[str]) -> None:
@@ -274,24 +307,44 @@ def _compare(
     recipe: Recipe, run: Path, data_directory: Path | None, line: ProgressLine, limit: TimeLimit | None
 ) -> StudentCard:
     """Compare; raises UserError if a teacher is missing, damaged or not the one that the run was started with."""
-    name, pairs = _compared_text(recipe, run, data_directory)
-    line.log(f"comparing with the teacher on {name} …")
+    texts = _compared_texts(recipe, run, data_directory)
+    line.log(f"comparing with the teacher on {', '.join(dict.fromkeys(name for name, _ in texts.values()))} …")
     if changed := changed_teachers(recipe, run):
         raise UserError(f"{', '.join(changed)}: changed since the run was started")
-    teachers = BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
-    student = BundleEnsemble.load([str(run)], recipe.data.languages)
-    return compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS], line.update, limit)
+    cards, most = dict[str, StudentCard](), _most_pairs(len(texts))
+    for languages, (name, pairs) in texts.items():
+        teachers = BundleEnsemble.load(recipe.distillation.teachers, languages)
+        student = BundleEnsemble.load([str(run)], languages)
+        share = 1 / (len(texts) - len(cards))
+        card = compare_with_teachers(student, teachers, name, pairs[:most], line.update, limit, share)
+        cards[name_direction(languages)] = card
+    return StudentCard.of_directions(cards) if recipe.data.directions else next(iter(cards.values()))
 
 
-def _compared_text(recipe: Recipe, run: Path, data_directory: Path | None) -> tuple[str, list[Pair]]:
-    """The first test text, or the copy of the validation text in the run directory."""
-    if first := recipe.data.test[:1]:
-        tests = read_tests(recipe.data.model_copy(update={"test": first}), data_directory)
-        return next(iter(tests.items()))
+def _compared_texts(recipe: Recipe, run: Path, data_directory: Path | None) -> dict[Languages, tuple[str, list[Pair]]]:
+    """For each direction, the name and the pairs of a text: the first of the test text, or that of `_validation_text`.
+
+    Directions without such text are left out.
+    """
+    data = recipe.data
+    if not data.directions:
+        first = read_tests(data.model_copy(update={"test": data.test[:1]}), data_directory)
+        return {data.languages: next(iter((first or _validation_text(recipe, run, data_directory)).items()))}
+    texts = {**read_tests(data, data_directory), **_validation_text(recipe, run, data_directory)}
+    found = {}
+    for direction in data.directions:
+        own = ((name, [pair for pair in pairs if pair.direction == direction]) for name, pairs in texts.items())
+        if first_text := next((each for each in own if each[1]), None):
+            found[direction] = first_text
+    return found
+
+
+def _validation_text(recipe: Recipe, run: Path, data_directory: Path | None) -> dict[str, list[Pair]]:
+    """The copy of the validation text in the run directory."""
     if (text := StageText.find(run / TEXT_DIRECTORY)) is None:
         raise UserError(f"{run / TEXT_DIRECTORY}: missing or incomplete; resume the run, which makes it again")
     data = text.data(recipe)
-    return VALIDATION_NAME, read_pairs(data.validation, data, data_directory)
+    return {VALIDATION_NAME: read_pairs(data.validation, data, data_directory)}
 
 
 def _explain(error: UserError | StopRequested) -> str:

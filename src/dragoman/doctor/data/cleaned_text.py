@@ -117,7 +117,7 @@ def clean_data(
         if cleaned.errors:
             raise UserError("\n".join([*cleaned.errors, REMEDY]))
         stated = languages if data.directions else None
-        if any(each.weight != 1 or each.tagged for each in weighted):
+        if any(each.weight != 1 or each.tagged or each.one_way for each in weighted):
             train += _divide(cleaned, weighted, stated, cache)
         else:
             train.append(cleaned.files.model_copy(update={"languages": stated}))

@@ -18,11 +18,11 @@ from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.system.run_paths import has_bundle, resume_command
 from dragoman.system.time_limit import LEAST_TRAINING, TimeLimit
 from dragoman.training.compare import (
-    COMPARED_SENTENCES,
     COMPARISON,
     NOT_COMPARED,
     NOT_FINISHED,
     compare_student,
+    compared_sentences,
     keep_uncompared,
 )
 from dragoman.training.loop.distributed import SINGLE_PROCESS, Ranks, join_ranks
@@ -183,7 +183,7 @@ class _Run:
 
     def _with_time_left(self, limit: TimeLimit, data: RunData) -> _Run:
         """This run with a training that leaves time for its end."""
-        compared = COMPARED_SENTENCES if self.written.distillation.teachers else 0
+        compared = compared_sentences(self.written) if self.written.distillation.teachers else 0
         sentences = len(data.dataset.validation) + sum(map(len, data.tests.values())) + compared
         if data.start_scores:  # validation and old text twice, and the tests once more
             old = sum(map(len, data.start_scores.old_text.values()))

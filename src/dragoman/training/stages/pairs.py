@@ -18,6 +18,7 @@ import torch
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Languages, Pair
+from dragoman.dataset.pairs import find_training_corpora
 from dragoman.dataset.split import HeldOutText
 from dragoman.doctor.input import OTHER_LANGUAGE
 from dragoman.settings import CorpusReference, Data, Distillation, Recipe, WeightedCorpus
@@ -31,7 +32,7 @@ from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.resumable import delete_unfinished, digest
 from dragoman.text.multilingual import name_direction
 from dragoman.training.run.directory import are_intact, read_made, write_checksums
-from dragoman.training.stages.recipes import Direction, mono_language
+from dragoman.training.stages.recipes import Direction, mono_language, mono_to_translate
 from dragoman.training.stages.text import SIDES, file_pair
 from dragoman.translator import Translator
 
@@ -70,14 +71,12 @@ class RunTeachers:
 
     def open_forward(self) -> Distiller:
         """The teacher that makes targets."""
-        return self._open_distiller(Distillation(teachers=(str(self.path("forward")),)))
-
-    def open_given(self) -> Distiller:
-        """The finished teachers that the recipe names, which make targets."""
-        return self._open_distiller(self.recipe.distillation)
-
-    def _open_distiller(self, settings: Distillation) -> Distiller:
+        settings = Distillation(teachers=(str(self.path("forward")),))
         return open_distiller(settings, self.recipe.data.languages, self.device)
+
+    def open_given(self, languages: Languages) -> Distiller:
+        """The finished teachers that the recipe names, which make targets in these languages."""
+        return open_distiller(self.recipe.distillation, languages, self.device)
 
     def _open(self, direction: Direction, languages: Languages, method: str = "beam") -> Translator:
         teacher = BundleEnsemble.load([str(self.path(direction))], languages)
@@ -130,6 +129,7 @@ class SyntheticCorpus:
         seed: Chooses the random order in which the text is translated, so that what there is time for is a sample of
             all its parts; None if all of it is translated, in the order of the text.
         languages: Those of its pairs, in a model with several directions.
+        one_way: Whether such a model does not learn the opposite direction from it: its targets are text of a machine.
     """
 
     name: str
@@ -140,6 +140,7 @@ class SyntheticCorpus:
     tagged: bool = False
     seed: int | None = None
     languages: Languages | None = None
+    one_way: bool = False
 
     @property
     def result(self) -> Synthesized | None:
@@ -157,7 +158,8 @@ class SyntheticCorpus:
     @property
     def reference(self) -> WeightedCorpus:
         """The corpus to train on."""
-        return WeightedCorpus(corpus=file_pair(self.path, self.languages), weight=self.weight, tagged=self.tagged)
+        files = file_pair(self.path, self.languages)
+        return WeightedCorpus(corpus=files, weight=self.weight, tagged=self.tagged, one_way=self.one_way)
 
     def make(self, line: ProgressLine, limit: float | None, check: Callable[[], None]) -> Synthesized:
         """Make the corpus, or continue to make it.
@@ -274,20 +276,75 @@ def _diversified(teachers: RunTeachers, data: Data, directory: Path) -> Iterator
 
 def _distilled(teachers: RunTeachers, data: Data, directory: Path) -> Iterator[SyntheticCorpus]:
     """Of the training text, and of text in the source language, by finished teachers."""
-    if not teachers.recipe.distillation.teachers:
+    given, seed = teachers.recipe.distillation, _seed(teachers.recipe)
+    if not given.teachers:
         return
-    opener, seed = teachers.open_given, _seed(teachers.recipe)
+    if data.directions:
+        mono = mono_to_translate(given.mono, data)
+        for direction in mono:
+            yield from _distilled_pairs(direction, teachers, data, directory)
+        for direction, files in mono.items():  # if the time is short, each direction has its own text
+            yield from _distilled_sources(direction, files, teachers, data, directory)
+        return
+    opener = partial(teachers.open_given, data.languages)
     for number, corpus in _untagged(data):
         name, path = _training_text(data, number), directory / f"distillation-{number}"
         yield SyntheticCorpus(name, path, partial(_read_pairs, corpus.corpus), opener, corpus.weight, seed=seed)
-    if mono := teachers.recipe.distillation.mono:
-        read, path = partial(_read_mono, mono, SIDES[0]), directory / "distillation-mono"
+    if given.mono:
+        read, path = partial(_read_mono, given.mono, SIDES[0]), directory / "distillation-mono"
         yield SyntheticCorpus("monolingual text", path, read, opener, 1.0, seed=seed)
+
+
+def _distilled_pairs(
+    direction: Languages, teachers: RunTeachers, data: Data, directory: Path
+) -> Iterator[SyntheticCorpus]:
+    """Of the training text of one of several directions."""
+    name = name_direction(direction)
+    for number, corpus in _untagged_in(direction, data):
+        yield SyntheticCorpus(
+            f"{_training_text(data, number)}, {name}",
+            directory / f"distillation-{name}-{number}",
+            partial(_read_direction, corpus, data, direction),
+            partial(teachers.open_given, direction),
+            corpus.weight,
+            seed=_seed(teachers.recipe),
+            languages=direction,
+            one_way=True,
+        )
+
+
+def _distilled_sources(
+    direction: Languages, files: Sequence[str], teachers: RunTeachers, data: Data, directory: Path
+) -> Iterator[SyntheticCorpus]:
+    """Of monolingual text in the source language of one of several directions, and of pairs with other languages."""
+    others = []
+    for _, corpus in _untagged(data):
+        languages = data.languages_of(corpus.corpus)
+        by_people = languages[:1] if corpus.one_way else languages
+        if direction[0] in by_people and direction[1] not in languages:
+            others.append(corpus)
+    if files or others:
+        name = name_direction(direction)
+        yield SyntheticCorpus(
+            f"monolingual text, {name}",
+            directory / f"distillation-{name}-mono",
+            partial(_read_other_sources, files, others, data, direction),
+            partial(teachers.open_given, direction),
+            1.0,
+            seed=_seed(teachers.recipe),
+            languages=direction,
+            one_way=True,
+        )
 
 
 def _untagged(data: Data) -> list[tuple[int, WeightedCorpus]]:
     """The corpora that teachers translate, with their numbers."""
     return [(number, corpus) for number, corpus in enumerate(data.weighted) if not corpus.tagged]
+
+
+def _untagged_in(direction: Languages, data: Data) -> list[tuple[int, WeightedCorpus]]:
+    """Those that are learned from in one of several directions."""
+    return [each for each in _untagged(data) if direction in data.directions_of(each[1].corpus, each[1].one_way)]
 
 
 def _seed(recipe: Recipe) -> int | None:
@@ -351,6 +408,32 @@ def _read_mono(files: Sequence[str], side: str, direction: Languages | None = No
     lines = chain.from_iterable(read_lines(Path(file)) for file in files)
     sides = ((line, "") if side == "source" else ("", line) for line in lines)
     return (Pair(source, target, direction=direction) for source, target in sides)
+
+
+def _read_direction(corpus: WeightedCorpus, data: Data, direction: Languages) -> Iterator[Pair]:
+    """The pairs of a corpus in a direction that has both of its languages."""
+    only = {"train": (corpus,), "validation": (), "test": (), "directions": (direction,)}
+    return iter(find_training_corpora(data.model_copy(update=only), None))
+
+
+def _read_other_sources(
+    files: Sequence[str], corpora: Sequence[WeightedCorpus], data: Data, direction: Languages
+) -> Iterator[Pair]:
+    """Text in the source language of a direction that its pairs lack: of files, and of corpora with other languages.
+
+    Each text is read once. In related languages, corpora have many texts in common.
+    """
+    own = (_read_direction(corpus, data, direction) for _, corpus in _untagged_in(direction, data))
+    seen = {hash(pair.source) for pair in chain.from_iterable(own)}
+    others = [_read_mono(files, SIDES[0])]
+    for corpus in corpora:
+        languages = data.languages_of(corpus.corpus)
+        order = languages if languages[0] == direction[0] else languages[::-1]
+        others.append(_read_direction(corpus, data, order))
+    for pair in chain.from_iterable(others):
+        if (key := hash(pair.source)) not in seen:
+            seen.add(key)
+            yield Pair(pair.source, "", direction=direction)
 
 
 def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:

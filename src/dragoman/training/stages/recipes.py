@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
 from dragoman.languages.codes import find_language
 from dragoman.settings import (
@@ -69,6 +70,7 @@ def check_stage_corpora(recipe: Recipe) -> None:
         raise UserError("backtranslation.minimum_chrf: is for models with one direction")
     if recipe.data.directions and recipe.backtranslation.mono:
         _check_mono(recipe.backtranslation, recipe.data)
+    mono_to_translate(recipe.distillation.mono, recipe.data)
     if needed_teachers(recipe) and all(each.tagged for each in recipe.data.weighted):
         raise UserError("data.train: teachers learn from text that is not tagged; add some")
     factors = {
@@ -99,20 +101,44 @@ def _check_mono(settings: Backtranslation, data: Data) -> None:
             )
 
 
+def mono_to_translate(files: Sequence[str], data: Data) -> dict[Languages, list[str]]:
+    """The monolingual text that teachers of a student translate in each direction: the files in its source language.
+
+    Raises:
+        UserError: The name of a file states no language, or one that is not translated from.
+    """
+    if not data.directions:
+        return {data.languages: list(files)}
+    languages = {file: mono_language(file, data) for file in files}
+    sources = list(dict.fromkeys(source for source, _ in data.directions))
+    for file, language in languages.items():
+        if language not in sources:
+            raise UserError(
+                f"{file}: the student does not translate from {language}, only from {', '.join(sources)}; remove the "
+                "file, or choose other directions"
+            )
+    return {each: [file for file in files if languages[file] == each[0]] for each in data.directions}
+
+
 def mono_language(file: str, data: Data) -> str:
     """The language of monolingual text of a model with several directions, which its name states: ``mono.dsb.gz``.
 
     Raises:
         UserError: It states none of the languages of the model.
     """
-    name = re.sub(r"(\.txt)?(\.gz)?$", "", file, flags=re.IGNORECASE)
-    language = find_language(Path(name).suffix[1:], tuple(data.all_languages))
+    language = stated_language(file, data.all_languages)
     if language is None:
         codes = ", ".join(data.all_languages)
         raise UserError(
             f"{file}: rename it so that its name ends with its language, such as mono.{codes[:3]}; one of {codes}"
         )
     return language
+
+
+def stated_language(file: str, codes: Sequence[str]) -> str | None:
+    """The language, one of these codes, that the name of a file states; None if it states none of them."""
+    name = re.sub(r"(\.txt)?(\.gz)?$", "", file, flags=re.IGNORECASE)
+    return find_language(Path(name).suffix[1:], tuple(codes))
 
 
 def teacher_recipe(recipe: Recipe, data: Data, direction: Direction) -> Recipe:

@@ -16,8 +16,10 @@ from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError, counted
 from dragoman.recipe import save_recipe
 from dragoman.settings import Data, Recipe
+from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.system.run_paths import resume_command
+from dragoman.text.multilingual import name_direction
 from dragoman.training.loop.distributed import Ranks
 from dragoman.training.loop.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.training.report.lines import complete_lines
@@ -102,6 +104,9 @@ class Stages:
                 self._refuse_missing()
                 for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
                     count_texts(path)
+                if teachers := self.recipe.distillation.teachers:  # not after some directions are translated
+                    for languages in self.recipe.data.directions:
+                        BundleEnsemble.load(teachers, languages)
             if self.ranks.first:  # errors should not come after hours of training
                 record_start(self.run, start)
                 if not is_translated:
@@ -133,13 +138,23 @@ class Stages:
         references = [corpus.reference for corpus, result in results if result.pairs]
         seconds = sum(result.seconds for _, result in results)
         self._announce(len(needed_teachers(self.recipe)) + 2, f"the translator, {_languages(self.recipe)}")
-        teacher = str(self._teachers.path("backward")) if data.directions else None
+        continued = data.directions and needed_teachers(self.recipe)  # the model itself is the teacher
+        teacher = str(self._teachers.path("backward")) if continued else None
         last = final_recipe(self.recipe, data, references, seconds, teacher)
         numbers = "; ".join(f"{corpus.name}: {result}" for corpus, result in results)
         if not last.data.train:
             raise UserError(
                 f"the teachers made no good pair ({numbers}); check their translations, and choose other teachers and "
                 "another --output"
+            )
+        made_in = {corpus.languages for corpus, result in results if result.pairs}
+        lacking = [each for each in data.directions if each not in made_in]
+        if self.recipe.distillation.teachers and lacking:
+            names = ", ".join(map(name_direction, lacking))
+            numbers = "; ".join(f"{corpus.name}: {result}" for corpus, result in results if corpus.languages in lacking)
+            raise UserError(
+                f"the teachers made no good pair in {names} ({numbers}); give more minutes, or leave these directions "
+                "out, and choose another --output"
             )
         pairs = sum(result.pairs for _, result in results)
         lines = sum(result.lines / result.share for _, result in results if result.share)

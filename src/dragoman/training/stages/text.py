@@ -47,7 +47,8 @@ class StageText:
 
     Attributes:
         directory: Where it is.
-        kinds: The weight and the mark of the pairs in each file, and, of several directions, their languages.
+        kinds: The weight and the mark of the pairs in each file, and, of several directions, their languages, and
+            whether they are read in one direction only.
         pairs: How many pairs each file has.
         cleaning: What was left out, as text; None if the text was not cleaned.
         left_out_share: The share of pairs that were left out.
@@ -84,6 +85,7 @@ class StageText:
                 corpus=file_pair(self.directory / f"train-{number}", _direction_of(kind)),
                 weight=kind["weight"],
                 tagged=kind["tagged"],
+                one_way=kind.get("one_way", False),
             )
             for number, kind in enumerate(self.kinds)
         )
@@ -156,8 +158,8 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
     copied = StageText(
         directory,
         kinds=[
-            {"weight": weight, "tagged": tagged} | ({"languages": languages} if languages else {})
-            for weight, tagged, languages in kinds
+            {"weight": weight, "tagged": tagged} | ({"languages": languages, "one_way": one_way} if languages else {})
+            for weight, tagged, languages, one_way in kinds
         ],
         pairs=written,
         cleaning=str(cleaned) if cleaned else None,
@@ -168,9 +170,9 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
     return copied
 
 
-def _kind(pair: Pair) -> tuple[float, bool, Languages | None]:
+def _kind(pair: Pair) -> tuple[float, bool, Languages | None, bool]:
     """What the pairs of a file have in common."""
-    return pair.weight, pair.tagged, pair.direction
+    return pair.weight, pair.tagged, pair.direction, pair.one_way
 
 
 def check_mono_language(recipe: Recipe, text: StageText) -> None:
