@@ -121,7 +121,7 @@ def synthesize(
         ),
     ] = None,
     method: Annotated[
-        Literal["beam", "sampling", "noised-beam"],
+        Literal["beam", "greedy", "sampling", "noised-beam"],
         typer.Option(help="How a bundle translates; noised-beam also deletes, replaces and moves words."),
     ] = "beam",
     overrides: Overrides = None,

@@ -22,6 +22,7 @@ from dragoman.translator import Translator
 NOISED = "noised-beam"
 METHODS: dict[str, Mapping[str, Any]] = {
     "beam": {**PLAIN_SEARCH, "n_best": 1},
+    "greedy": {**PLAIN_SEARCH, "beam_size": 1, "n_best": 1},
     "sampling": {"sampling": True, "n_best": 1, "mbr_samples": 0, "neighbors": None},
     NOISED: {**PLAIN_SEARCH, "n_best": 1},
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -176,7 +177,9 @@ class _Run:
         """Finish all stages before the last one; returns None if the run must stop."""
 
         def train_teacher(recipe: Recipe, directory: Path) -> bool:
-            return replace(self, written=recipe, output=directory, planned_speed=None, limit=None).train("auto")
+            minutes = recipe.training.minutes
+            limit = TimeLimit(minutes, time.monotonic()) if self.limit and minutes else None  # with its own end
+            return replace(self, written=recipe, output=directory, planned_speed=None, limit=limit).train("auto")
 
         with removed_after_error(self.output if made else None):
             return Stages(self.written, self.output, self.data_directory, self.ranks, self.line, train_teacher).finish()
@@ -188,7 +191,8 @@ class _Run:
         if data.start_scores:  # validation and old text twice, and the tests once more
             old = sum(map(len, data.start_scores.old_text.values()))
             sentences += 2 * (self.recipe.training.validation_sentences + old) + sum(map(len, data.tests.values()))
-        minutes, end = limit.training_minutes(sentences, SETUP * limit.spent), limit.end_seconds(sentences)
+        planned = self.recipe.training.minutes if self.last else None
+        minutes, end = limit.training_minutes(sentences, SETUP * limit.spent, planned), limit.end_seconds(sentences)
         total = limit.spent + 60 * minutes + end
         late = (
             ""
