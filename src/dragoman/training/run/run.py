@@ -13,6 +13,7 @@ import torch
 
 from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError
+from dragoman.recipe import load_recipe
 from dragoman.settings import Recipe
 from dragoman.system.files import restore_replaced, write_text
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
@@ -179,6 +180,9 @@ class _Run:
         def train_teacher(recipe: Recipe, directory: Path) -> bool:
             minutes = recipe.training.minutes
             limit = TimeLimit(minutes, time.monotonic()) if self.limit and minutes else None  # with its own end
+            if (started := directory / RECIPE_FILE).is_file():  # its training has fewer minutes, because of its end
+                minutes = load_recipe(started).training.minutes
+                recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update={"minutes": minutes})})
             return replace(self, written=recipe, output=directory, planned_speed=None, limit=limit).train("auto")
 
         with removed_after_error(self.output if made else None):
