@@ -12,6 +12,9 @@ endif
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
 
+# Otherwise every process of the tests compiles the package and the tests again where the environment forbids bytecode.
+test slow-test: export PYTHONDONTWRITEBYTECODE =
+
 # One process runs all tests of a file, so that what they share is made once.
 test: check $(if $(shell command -v npm),.venv/npm/installed)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"

@@ -18,7 +18,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import dragoman
-from dragoman.bundle import Bundle, bundle_digest, find_bundle
+from dragoman.bundle import Bundle, bundle_digest, find_bundle, same_languages
 from dragoman.engines.choose import ENGINES
 from dragoman.errors import UserError
 from dragoman.evaluation.scoring import score
@@ -88,6 +88,11 @@ def test_loading_imports_no_compiler(finished_run: Path) -> None:
     load = f"from dragoman.bundle import Bundle; Bundle.load({str(finished_run)!r}).model"
     command = [sys.executable, "-c", f"{load}; import sys; sys.exit('torch._dynamo' in sys.modules)"]
     assert subprocess.run(command).returncode == 0
+
+
+def test_languages_are_compared_without_regions_as_far_as_they_are_known() -> None:
+    assert all(same_languages(("en", "de"), each) for each in (("en-GB", "de-CH"), ("und", "deu")))
+    assert not any(same_languages(("en", "de"), each) for each in (("de", "en"), ("und", "en")))
 
 
 def test_load_accepts_runs_and_bundles(finished_run: Path) -> None:

@@ -360,6 +360,7 @@ def test_translate_example_runs(walkthrough: Path) -> None:
 
 
 def test_train_example_runs(tmp_path: Path) -> None:
-    overrides = [*SMALL.split(), "training.steps=4", "training.validation_sentences=4"]
+    few = ['data.train=["captions:test"]', "data.validation=[]", "data.validation_pairs=20"]
+    overrides = [*SMALL.split(), *few, "training.steps=4", "training.validation_sentences=4"]
     run(tmp_path, sys.executable, str(ROOT / "examples" / "train.py"), "run", *overrides)
     assert (tmp_path / "run" / "bundle" / "bundle.json").is_file()

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, counted, shortened
 from dragoman.languages.codes import find_language, language_name, primary_language, same_language
-from dragoman.languages.identify import LanguageProfile, identify_each, read_profiles
+from dragoman.languages.identify import LanguageProfile, identify_each, stored_profile
 from dragoman.recipe import build_recipe, remove_deleted
 from dragoman.settings import CorpusReference, Data, FilePair, Model, Recipe
 from dragoman.settings.data import IMPORTED
@@ -167,7 +167,7 @@ class Bundle:
     @property
     def language_profile(self) -> LanguageProfile | None:
         """What distinguishes the languages of a model that was trained for several; None for other models."""
-        return _read_profile(tuple(self.profiles.items())) if self.profiles else None
+        return stored_profile(tuple(self.profiles.items())) if self.profiles else None
 
     def table(self, name: str, kind: type[Table]) -> Table | None:
         """What training stored in bundle.json; None in imported bundles and in those of older versions.
@@ -656,11 +656,6 @@ def recognize_sources(bundle: Bundle, texts: Sequence[str]) -> list[str]:
         )
     usual = max(filter(None, found), key=found.count, default=possible[0])
     return [each or usual for each in found]
-
-
-@lru_cache(maxsize=4)
-def _read_profile(profiles: tuple[tuple[str, str], ...]) -> LanguageProfile:
-    return LanguageProfile(read_profiles(dict(profiles)))
 
 
 def each_direction(bundle: Bundle) -> list[Bundle]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from conftest import Command
 
 SMALL = ("training.steps=4", "model.d_model=16", "model.encoder_layers=1", "distillation.candidates=2")
-SETTINGS = [part for each in (*SMALL, "data.test=[]") for part in ("--set", each)]
+SETTINGS = [part for each in (*SMALL, "decoding.max_length=10", "data.test=[]") for part in ("--set", each)]
 
 
 @pytest.fixture(autouse=True)

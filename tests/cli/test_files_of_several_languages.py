@@ -157,6 +157,14 @@ def test_text_to_validate_on_may_be_in_variants(training: str, validation: str, 
     assert not find_texts(["v.de", "v.en", "words.tsv", "src.jsonl"], FileOptions()).directions
 
 
+def test_two_languages_of_a_group_are_told_apart(folder: Path) -> None:
+    """The code of the group could stand for either."""
+    train = find_texts(["a.nb", "a.nn"], FileOptions())
+    assert find_held_out(["b.nn", "b.nb"], FileOptions(), train) == [FilePair(source="b.nb", target="b.nn")]
+    with pytest.raises(UserError, match="is in no-nn; the training text is in nb-nn"):
+        find_held_out(["b.no", "b.nn"], FileOptions(), train)
+
+
 @pytest.mark.parametrize(
     ("header", "languages", "is_read"),
     [

@@ -17,7 +17,9 @@ from dragoman.system.time_limit import LEAST_TRAINING
 if TYPE_CHECKING:
     from conftest import Command
 
-FAST = ("--set", "training.steps=3", "--set", "training.validations=1", "--set", "model.d_model=16")
+SMALL = ("training.steps=3", "training.validations=1", "model.d_model=16", "decoding.max_length=10")
+FAST = tuple(part for each in SMALL for part in ("--set", each))
+"""Without the limit, models that learned nothing would translate up to the maximum length."""
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +111,7 @@ def test_minutes_are_those_of_the_whole_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     test = ("--test", str(corpus / "test.{lang}"))
-    outcome = command("train", *files, "--minutes", "0.1", *test, "--output", "run", *FAST[2:])
+    outcome = command("train", *files, "--minutes", "0.1", *test, "--output", "run", *FAST[2:6])
     assert outcome.code == 0, outcome.error
     assert "24 of 30 sentences are scored, to end in time" in outcome.error
     minutes = load_recipe(tmp_path / "run" / "recipe.toml").training.minutes

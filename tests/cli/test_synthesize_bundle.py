@@ -112,9 +112,9 @@ def test_pipes_and_compressed_files(
 
 def test_methods_differ_and_seeds_matter(finished_run: Path, command: Command, mono: Path) -> None:
     common = ("synthesize", "--teacher", finished_run, "--mono", mono, "--method")
-    more = (["beam"], ["sampling"], ["noised-beam"], ["sampling", "--set", "decoding.seed=2"])
+    more = (["beam"], ["greedy"], ["sampling"], ["noised-beam"], ["sampling", "--set", "decoding.seed=2"])
     outputs = [command(*common, *options).out for options in (*more, ["beam"])]
-    assert len(set(outputs)) == 4
+    assert len(set(outputs)) == 5
     assert outputs[-1] == outputs[0]
 
 

@@ -209,7 +209,7 @@ def test_doubtful_translations_are_counted_where_nobody_sees_them(
 def test_translations_of_which_the_model_is_unsure_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     counts = ProblemCounts("line")
     for confidence, problems in ((None, []), (0.9, ["loop"]), (0.3, []), (0.1, ["missing: 5"]), (0.2, [])):
-        counts.add(with_doubt(problems, confidence))
+        counts.add(with_doubt(Translation("", problems=problems, confidence=confidence)))
     counts.warn(unseen=False)
     seen = capsys.readouterr().err
     assert "1 translation with other placeholders" in seen

@@ -109,7 +109,7 @@ def test_full_disk_leaves_the_old_translation(
     assert {path.name: path.read_text() for path in small_disk.path.iterdir()} == {"out.txt": "old"}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_interrupted_translation_leaves_nothing_behind(finished_run: Path, number: int, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text(
         "".join(f"Ein Hund läuft mit {count} Katzen nach Hause.\n" for count in range(20_000))

@@ -18,7 +18,7 @@ from dragoman.recipe import save_recipe
 if TYPE_CHECKING:
     from conftest import RecipeMaker
 
-LARGE = 240_000  # so many that memory which does not grow with the corpus shows beside what every corpus takes
+LARGE = 240_000  # pairs; memory that grew with the corpus would exceed what every corpus needs
 
 
 @pytest.fixture(scope="module")

@@ -206,6 +206,9 @@ def test_divided_weights_are_read(original: Path, imported: Path, tmp_path: Path
             import_huggingface(divided, tmp_path / "again")
 
 
+@pytest.mark.parametrize(
+    "kind", [pytest.param("m2m100", marks=pytest.mark.slow), "nllb"], indirect=True, scope="module"
+)
 @pytest.mark.usefixtures("bare_runs")
 def test_fine_tuning_keeps_the_languages(imported: Path, corpus: Path, tmp_path: Path) -> None:
     start = Bundle.load(imported)

@@ -116,9 +116,10 @@ def test_weights_are_stored_once(variant: str, exported: Exported) -> None:
         assert (directory / name).stat().st_size < 4 * (size + table) + 25_000, name
 
 
-def test_int8_is_smaller_and_nearly_as_exact(exported: Exported, tmp_path: Path) -> None:
+@pytest.mark.parametrize("variant", ["rotary, swiglu", pytest.param("pre-norm, tied", marks=pytest.mark.slow)])
+def test_int8_is_smaller_and_nearly_as_exact(variant: str, exported: Exported, tmp_path: Path) -> None:
     """Norms and biases remain float32."""
-    bundle, directory, exact = exported("pre-norm, tied")
+    bundle, directory, exact = exported(variant)
     parity = export(bundle, "onnx", tmp_path / "out", "int8", Sample(sentences()))
     assert exact.largest_difference < parity.largest_difference < 0.3
     assert parity.mean_difference < 0.05
@@ -144,7 +145,7 @@ def test_a_model_is_converted_again_if_its_weights_have_changed(monkeypatch: pyt
 def test_a_weight_in_int8_differs_by_half_a_step(exported: Exported) -> None:
     from dragoman.export.onnx.exporter import quantize_matrices
 
-    model = onnx.load(exported("pre-norm, tied").directory / "decoder.onnx")
+    model = onnx.load(exported("rotary, swiglu").directory / "decoder.onnx")
     weights = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
     stored = {each.name: onnx.numpy_helper.to_array(each) for each in quantize_matrices(model).graph.initializer}
     matrices = [name for name in weights if f"{name}_int8" in stored]
@@ -185,9 +186,10 @@ def test_rows_of_a_batch_do_not_mix(exported: Exported) -> None:
     np.testing.assert_allclose(logits, ours.numpy(), atol=1e-4)
 
 
-def test_sources_can_be_as_long_as_the_model_allows(exported: Exported) -> None:
-    bundle = exported("learned positions, gelu").bundle
-    encoder, decoder = exported("learned positions, gelu").sessions()
+@pytest.mark.parametrize("variant", ["rotary, swiglu", pytest.param("learned positions, gelu", marks=pytest.mark.slow)])
+def test_sources_can_be_as_long_as_the_model_allows(variant: str, exported: Exported) -> None:
+    bundle = exported(variant).bundle
+    encoder, decoder = exported(variant).sessions()
     limit = bundle.model.settings.max_length
     generator = np.random.default_rng(1)
     source, target = (generator.integers(4, 300, (1, limit)) for _ in range(2))
@@ -219,6 +221,7 @@ def test_the_example_explains_its_arguments(arguments: list[str]) -> None:
     assert "Traceback" not in finished.stderr
 
 
+@pytest.mark.slow
 def test_exporting_prints_and_logs_nothing(tmp_path: Path) -> None:
     bundle = make_bundle(model__encoder_layers=1, model__decoder_layers=1)
     bundle.save(tmp_path / "bundle")

@@ -38,9 +38,8 @@ def axe() -> str:
     return AXE.read_text(encoding="utf-8")
 
 
-def check(page: Any, axe: str, place: str) -> None:
+def check(page: Any, place: str) -> None:
     """Check that axe-core finds nothing serious, and that nothing is wider than the page."""
-    page.evaluate(axe)
     found = page.evaluate("axe.run({ resultTypes: ['violations'] })")
     faults = [
         f"{place}: {fault['id']}: {node['html'][:150]} {node['failureSummary'][:400]}"
@@ -58,17 +57,19 @@ def check_page(browser: Any, axe: str) -> Callable[..., None]:
     """Checks a page at an address after `prepare`, in all colors and sizes."""
 
     def check_all(address: str, prepare: Callable[[Any], None] = lambda page: None) -> None:
-        for scheme in ("light", "dark"):
-            for name, size in SIZES.items():
-                context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)  # axe is a script
-                page = context.new_page()
-                page.goto(address)
-                prepare(page)
+        for name, size in SIZES.items():
+            context = browser.new_context(viewport=size, bypass_csp=True)  # axe is a script
+            page = context.new_page()
+            page.goto(address)
+            prepare(page)
+            page.evaluate(axe)
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
                 if directory := os.environ.get("DRAGOMAN_SCREENSHOTS"):
                     test = os.environ["PYTEST_CURRENT_TEST"].split("::")[-1].split(" ")[0]
                     page.screenshot(path=f"{directory}/{test}-{scheme}-{name}.png", full_page=True)
-                check(page, axe, f"{scheme}, {name}")
-                context.close()
+                check(page, f"{scheme}, {name}")
+            context.close()
 
     return check_all
 
@@ -133,6 +134,7 @@ def site(finished_run: Path, web_runtime: None, tmp_path_factory: pytest.TempPat
         yield address
 
 
+@pytest.mark.slow
 def test_web_page(check_page: Callable[..., None], site: str) -> None:
     def translate(page: Any) -> None:
         page.locator("#offline").wait_for()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,7 @@ import pytest
 import dragoman
 from dragoman.corpus.pair import Pair
 from dragoman.engines import ENGINES
-from dragoman.errors import UserError
-from dragoman.synthesis.back_translator import METHODS, BackTranslator, RoundTrip, check_other_direction
+from dragoman.synthesis.back_translator import METHODS, BackTranslator, RoundTrip
 from dragoman.text.noise import FILLER
 from dragoman.text.translation import Translation
 
@@ -121,13 +119,3 @@ def test_samples_are_the_same_in_any_block(translator: Translator, corpus: Path)
     assert whole == [each.text for line in lines for each in sampling.translator.stream([line])]
     beam = BackTranslator(type(translator)(translator.bundle, METHODS["beam"]))
     assert whole != [each.text for each in beam.translator.stream(lines)]
-
-
-def test_round_trip_needs_the_other_direction(translator: Translator) -> None:
-    with pytest.raises(UserError, match="from de to en; expected en to de"):
-        check_other_direction(translator, translator)
-    recipe = translator.bundle.recipe
-    for codes in (("en", "de"), ("en-GB", "de-CH"), ("und", "de")):
-        languages = dict(zip(("source_language", "target_language"), codes, strict=True))
-        exchanged = recipe.model_copy(update={"data": recipe.data.model_copy(update=languages)})
-        check_other_direction(translator, type(translator)(replace(translator.bundle, recipe=exchanged)))

@@ -267,6 +267,8 @@ def test_prompts_have_neighbors_examples_and_terms(pairs: list[Pair]) -> None:
     assert (f"- {word} = term" in prompt, "rusk" in prompt) == (True, False)
     assert sentences_of(prompt) == list(groups[0].sentences)
     assert all(line in prompt for line in groups[0].after)
+    plural = PromptWriter(("de", "hsb"), glossary=Glossary.parse(["Hund\tpos"]))
+    assert "- Hund = pos" in plural.write(next(iter(group_sentences(["Drei Hunde laufen."], 1))))
 
 
 def test_paragraphs_stay_together() -> None:

@@ -39,6 +39,7 @@ def test_training_gets_its_share_even_if_the_analysis_took_long(clock: Clock) ->
     clock.now += 300
     assert limit.left == 0
     assert limit.training_minutes(1000) == LEAST_TRAINING
+    assert limit.training_minutes(1000, planned=0.5) == LEAST_TRAINING / 2, "others have had the rest"
 
 
 @pytest.mark.parametrize(("seconds_each", "expected"), [(0.01, 1000), (0.1, 380), (100.0, PROBE)])

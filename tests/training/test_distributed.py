@@ -45,6 +45,7 @@ SETTINGS = (
     "model.activation=gelu",
     "training.epsilon=1e-6",
     "data.test=[]",
+    "decoding.max_length=10",
 )
 """Without the biases of keys, whose gradient is nothing but rounding errors, which Adam would blow up, and without a
 kink in the activation, at which they would decide about a gradient."""
@@ -147,7 +148,7 @@ def test_another_number_of_processes_continues_at_the_same_position(
     assert_near(run, alone)
 
 
-@pytest.mark.parametrize("shard", ["false", "true"])
+@pytest.mark.parametrize("shard", [pytest.param("false", marks=pytest.mark.slow), "true"])
 def test_processes_stopped_and_resumed_end_with_the_same_bits(
     shard: str, make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:
@@ -179,16 +180,20 @@ def test_a_process_that_dies_ends_the_job(make_recipe: RecipeMaker, tmp_path: Pa
 
 
 UNEVEN = [
-    ("training.length_groups=1",),
     ("training.length_groups=3", "training.shard=true", "model.embedding_init=cooccurrence"),
     ("training.length_groups=1", "text.bpe_dropout=0.2", "training.accumulation=2"),
+]
+MORE_UNEVEN = [
+    ("training.length_groups=1",),
     ("training.length_groups=1", "training.batch_sentences=3", "training.r_drop=1"),
     ("training.length_groups=1", "training.augmentation.upper_case=0.3", "training.augmentation.single_words=0.3"),
     ("training.length_groups=1", "training.augmentation.fuzzy_matches=0.8"),
 ]
 
 
-@pytest.mark.parametrize("options", UNEVEN, ids=" ".join)
+@pytest.mark.parametrize(
+    "options", [*UNEVEN, *(pytest.param(each, marks=pytest.mark.slow) for each in MORE_UNEVEN)], ids=" ".join
+)
 def test_processes_that_share_the_sentences_of_each_group_train_as_one(
     options: tuple[str, ...], make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:
@@ -199,7 +204,7 @@ def test_processes_that_share_the_sentences_of_each_group_train_as_one(
     assert_near(tmp_path / "both", tmp_path / "alone")
 
 
-@pytest.mark.parametrize("shard", ["false", "true"])
+@pytest.mark.parametrize("shard", [pytest.param("false", marks=pytest.mark.slow), "true"])
 def test_processes_start_from_the_same_bundle(
     shard: str, finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:

@@ -78,7 +78,8 @@ def make(texts: Path) -> Callable[..., Recipe]:
     """Makes tiny recipes for all directions."""
 
     def make(*overrides: str, **data: Any) -> Recipe:
-        return recipe_of_many(texts, "training.steps=4", "training.validations=1", *overrides, **data)
+        short = ("training.steps=4", "training.validations=1", "decoding.max_length=10")
+        return recipe_of_many(texts, *short, *overrides, **data)
 
     return make
 

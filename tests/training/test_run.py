@@ -51,6 +51,7 @@ LONG = (
     "model.dropout=0.2",
     "training.length_groups=3",
     "training.scheduled_sampling=stepwise",
+    "decoding.max_length=10",
 )
 """Long enough to be interrupted, also among the checkpoints to be averaged."""
 
@@ -165,6 +166,7 @@ def test_stopped_and_resumed_run_is_as_if_never_stopped(
     assert [line["step"] for line in train_lines(run)] == list(range(1, 61))
 
 
+@pytest.mark.slow
 def test_second_interrupt_stops_at_once_and_loses_nothing_saved(
     make_recipe: RecipeMaker, digests: Callable[[Path], dict[str, str]], tmp_path: Path
 ) -> None:

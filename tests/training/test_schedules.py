@@ -90,3 +90,13 @@ def test_the_default_rate_of_each_schedule_is_usual(schedule: str, d_model: int)
     settings = Training.model_validate({"steps": 1, "schedule": schedule})
     assert LOWEST_PEAK < learning_rate(settings, d_model, settings.warmup_steps, 0.0) < HIGHEST_PEAK
     assert Training.model_validate({"steps": 1, "schedule": schedule, "learning_rate": 0.5}).learning_rate == 0.5
+
+
+@pytest.mark.parametrize("schedule", sorted(SCHEDULES))
+def test_two_parts_of_a_schedule_are_the_whole(schedule: str) -> None:
+    step = WARMUP  # inverse_sqrt follows the steps, the others what is spent
+    for share in (0.2, 0.4):
+        whole = [rate(schedule, step, spent=spent) for spent in (0.5 * share, share + 0.5 * (1 - share))]
+        parts = [rate(schedule, step, spent=0.5, schedule_part=part) for part in ((0.0, share), (share, 1.0))]
+        assert parts == pytest.approx(whole)
+    assert rate(schedule, step, spent=0.3, schedule_part=(0.0, 1.0)) == rate(schedule, step, spent=0.3)

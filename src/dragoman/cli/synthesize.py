@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
@@ -122,7 +121,7 @@ def synthesize(
         ),
     ] = None,
     method: Annotated[
-        Literal["beam", "sampling", "noised-beam"],
+        Literal["beam", "greedy", "sampling", "noised-beam"],
         typer.Option(help="How a bundle translates; noised-beam also deletes, replaces and moves words."),
     ] = "beam",
     overrides: Overrides = None,
@@ -138,7 +137,6 @@ def synthesize(
 
     Example: dragoman synthesize --teacher runs/en-de --mono my/mono.en --output synthetic.tsv
     """
-    started = time.monotonic()
     from dragoman.corpus.corpus import refuse_other_formats
     from dragoman.synthesis.synthesis import SynthesisSettings
     from dragoman.synthesis.teachers import TeacherAddress
@@ -196,7 +194,7 @@ def synthesize(
         max_rejected=max_rejected,
     )
     if estimate:
-        print_estimate(opened, codes, groups, settings, started)
+        print_estimate(opened, codes, groups, settings)
         return
     if output is None or output == DASH:
         raise UserError("--output: name a file, next to which answers are kept, so that none is lost")

@@ -205,11 +205,7 @@ def read_groups(files: Sequence[Path], languages: Languages, teacher: Teacher) -
 
 
 def print_estimate(
-    teacher: Teacher,
-    languages: Languages,
-    groups: list[SentenceGroup],
-    settings: SynthesisSettings,
-    started: float,
+    teacher: Teacher, languages: Languages, groups: list[SentenceGroup], settings: SynthesisSettings
 ) -> None:
     """Translate some sentences, show them, and print what all of the text takes.
 
@@ -218,7 +214,6 @@ def print_estimate(
         languages: Source and target.
         groups: The text.
         settings: How to ask.
-        started: When the command began, by `time.monotonic`: what it has done until now takes as long again.
     """
     from dragoman.errors import shortened
     from dragoman.synthesis.answer_log import AnswerLog
@@ -228,7 +223,6 @@ def print_estimate(
     from dragoman.system.files import temporary_directory
     from dragoman.system.progress import format_seconds
 
-    start = time.monotonic() - started
     with temporary_directory() as directory, closing(AnswerLog(directory / "answers.jsonl")) as answers:
         synthesis = open_synthesis(teacher, languages, groups, answers, settings, print_to_stderr)
         estimated, sample = synthesis.estimate(ESTIMATED_SENTENCES)
@@ -246,7 +240,7 @@ def print_estimate(
         print(
             f"{counted(sentences, 'sentence')} of the whole text: {counted(estimated.requests, 'request')}, "
             f"{describe_usage(estimated.usage, teacher.counts_tokens, settings.price)}, "
-            f"time {format_seconds(start + estimated.seconds)}"
+            f"time {format_seconds(estimated.seconds)}"
         )
 
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.corpus.pair import Languages
-    from dragoman.settings import CorpusReference
+    from dragoman.settings import CorpusReference, FilePair
 
 TABLES = (".csv", ".tsv", ".xlsx")
 UNKNOWN = ("source", "target")
@@ -86,7 +86,6 @@ def find_references(
 def _refuse_other_languages(references: Sequence[CorpusReference], wanted: Languages, given: str) -> None:
     """Check that several pairs of files are in these languages, if their names state different ones."""
     from dragoman.corpus.corpus import languages_of_names
-    from dragoman.languages.codes import find_language
     from dragoman.settings import FilePair
 
     pairs = [each for each in references if isinstance(each, FilePair)]
@@ -94,7 +93,7 @@ def _refuse_other_languages(references: Sequence[CorpusReference], wanted: Langu
     if len({frozenset(each) for each in stated if each}) < 2:
         return  # the names may mean anything
     for pair, names in zip(pairs, stated, strict=True):
-        if names and {find_language(name, wanted) for name in names} != {*wanted}:
+        if names and _order_of(pair, wanted) is None:
             codes = ",".join(dict.fromkeys(code for each in stated if each for code in each))
             raise UserError(
                 f"--languages {given}: {pair.source} and {pair.target} are in {'-'.join(names)}; leave them out, or "
@@ -181,18 +180,15 @@ def find_held_out(
     """
     from dragoman.corpus.corpus import pair_languages
     from dragoman.corpus.references import describe_reference
-    from dragoman.languages.codes import macrolanguage
     from dragoman.settings import FilePair
 
     references, codes = as_references(files, options) if files else [], train.all_languages
     if not train.directions:
-        trained = set(map(macrolanguage, codes))
         for each, languages in zip(references, pair_languages(references, codes), strict=True):
             if languages is None or not isinstance(each, FilePair) or train.languages == UNKNOWN:
                 continue  # reading other formats reports other languages
-            if set(map(macrolanguage, languages)) == trained:
-                continue
-            if languages not in pair_languages(train.references, codes):  # files with --languages may have any names
+            # training files with --languages may have any names
+            if _order_of(each, train.languages) is None and languages not in pair_languages(train.references, codes):
                 raise UserError(
                     f"{describe_reference(each)}: is in {'-'.join(languages)}; the training text is in "
                     f"{'-'.join(train.languages)}"
@@ -286,16 +282,30 @@ def _state(reference: CorpusReference, languages: Languages | None) -> CorpusRef
 
 def _turn(reference: CorpusReference, languages: Languages) -> CorpusReference:
     """Two line-aligned files with the source first, if their names state the opposite languages."""
-    from dragoman.corpus.corpus import pair_languages
-    from dragoman.languages.codes import macrolanguage
     from dragoman.settings import FilePair
 
-    (stated,) = pair_languages([reference], languages) if isinstance(reference, FilePair) else [None]
-    source, target = map(macrolanguage, languages)
-    in_groups = source != target and stated and tuple(map(macrolanguage, stated)) == (target, source)
-    if isinstance(reference, FilePair) and (stated == languages[::-1] or in_groups):
+    if isinstance(reference, FilePair) and _order_of(reference, languages) == "opposite":
         return reference.model_copy(update={"source": reference.target, "target": reference.source})
     return reference
+
+
+def _order_of(files: FilePair, wanted: Languages) -> Literal["same", "opposite"] | None:
+    """The order in which the names of two files state the wanted languages; None if they do not.
+
+    A language may have the code of its group, see `macrolanguage`.
+    """
+    from dragoman.corpus.corpus import pair_languages
+    from dragoman.languages.codes import macrolanguage
+
+    (stated,) = pair_languages([files], wanted)
+    if stated is None:
+        return None
+    groups, wanted_groups = (tuple(map(macrolanguage, each)) for each in (stated, wanted))
+    if len(set(wanted_groups)) < 2:  # Bokmål and Nynorsk
+        groups, wanted_groups = stated, wanted
+    if groups == wanted_groups:
+        return "same"
+    return "opposite" if groups == wanted_groups[::-1] else None
 
 
 def _parse_language_list(text: str) -> list[str]:

@@ -477,7 +477,7 @@ def translate_lines(
             return [
                 OutputLine(
                     to_json(each) if as_json else to_line(each),
-                    with_doubt(each.problems, each.confidence),
+                    with_doubt(each),
                     each.truncated,
                 )
                 for each in translations
@@ -584,7 +584,7 @@ def write_html(texts: TextTranslator, chosen: TranslateInput, file: IO[str]) -> 
         document = HtmlText(html, texts.source_language, texts.whole_lines, keeps_others=True)
         translations = texts.translate_segments(document.segments)
         for each in translations:
-            counts.add(with_doubt(each.problems, each.confidence))
+            counts.add(with_doubt(each))
         file.write(document.assemble(translations) + "\n" * bool(chosen.texts))
     return counts
 
@@ -592,14 +592,15 @@ def write_html(texts: TextTranslator, chosen: TranslateInput, file: IO[str]) -> 
 _UNSURE = "probably wrong"
 
 
-def with_doubt(problems: Sequence[str], confidence: float | None) -> list[str]:
+def with_doubt(translated: Translation) -> list[str]:
     """The problems of a translation, and that it is probably wrong, if its confidence is low."""
     from dragoman.evaluation.confidence import LOW_CONFIDENCE
 
+    confidence = translated.confidence
     if confidence is None or confidence >= LOW_CONFIDENCE:
-        return list(problems)
+        return translated.problems
     shown = min(round(100 * confidence), round(100 * LOW_CONFIDENCE) - 1)  # below the limit when rounded, too
-    return [*problems, f"{_UNSURE} (confidence {shown}%)"]
+    return [*translated.problems, f"{_UNSURE} (confidence {shown}%)"]
 
 
 class ProblemCounts:
@@ -697,7 +698,7 @@ def translate_document(texts: TextTranslator, document: Path, output: Path, colu
     with atomic_file(output, "wb") as file:
         found = dict(_translate_segments(texts, list(dict.fromkeys(opened.segments))))
         file.write(opened.assemble([found[segment] for segment in opened.segments]))
-    _warn_of_problems({segment.text: each for segment, each in found.items() if _problems(each)})
+    _warn_of_problems({segment.text: each for segment, each in found.items() if with_doubt(each)})
 
 
 def _warn_of_problems(faulty: Mapping[str, Translation]) -> None:
@@ -708,13 +709,9 @@ def _warn_of_problems(faulty: Mapping[str, Translation]) -> None:
     for text, translated in islice(faulty.items(), _SHOWN):
         source, target = (shorten(each, _WIDTH, placeholder=" …") for each in (text, translated.text))
         result = "stays as it is" if source == target else f"became {target!r}"
-        print(f"  {', '.join(_problems(translated))}: {source!r} {result}", file=sys.stderr)
+        print(f"  {', '.join(with_doubt(translated))}: {source!r} {result}", file=sys.stderr)
     if len(faulty) > _SHOWN:
         print(f"  … and {len(faulty) - _SHOWN:,} more", file=sys.stderr)
-
-
-def _problems(translated: Translation) -> list[str]:
-    return with_doubt(translated.problems, translated.confidence)
 
 
 def read_document(path: Path) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from dragoman.corpus.columns import SOURCE_WORDS, TARGET_WORDS, languages_of_hea
 from dragoman.corpus.lines import LineError, check_text, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import join_lines
-from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
-from dragoman.corpus.rows import open_single_file
+from dragoman.corpus.references import as_corpus_file, file_name
+from dragoman.corpus.rows import open_without_columns
 from dragoman.corpus.translation_units import Variants, choose_variants, warn_of_variants
 from dragoman.errors import UserError
 from dragoman.languages.codes import looks_like_tag, same_language
@@ -31,8 +31,7 @@ SUFFIXES = (".jsonl",)
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
     """The corpus in this file; UserError if it is missing."""
-    refuse_settings(reference, "delimiter", "columns", "header", "quotes")
-    return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
+    return open_without_columns(reference, languages, _read)
 
 
 def stated_languages(reference: CorpusReference) -> list[str]:

@@ -6,15 +6,14 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 from dragoman.corpus.checks import existing_file, warn_of_unused
 from dragoman.corpus.lines import open_binary, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import make_pair
-from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
-from dragoman.corpus.rows import open_single_file
+from dragoman.corpus.references import as_corpus_file, file_name
+from dragoman.corpus.rows import open_without_columns
 from dragoman.errors import UserError, counted
 from dragoman.languages.codes import find_language, same_language, tag_of_locale
 from dragoman.markup.po import PluralForms, find_charset, parse_header, read_messages
@@ -30,8 +29,7 @@ _LOCALE = re.compile(r"[A-Za-z]{2,3}(?:[-_.@][A-Za-z0-9-]+)*")
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
     """The translated messages in this file, and each plural form; UserError if it is missing."""
-    refuse_settings(reference, "delimiter", "columns", "header", "quotes")
-    return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
+    return open_without_columns(reference, languages, _read)
 
 
 def stated_languages(reference: CorpusReference) -> list[str]:

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from dragoman.corpus.checks import existing_file, require_text
-from dragoman.corpus.pair import Corpus, Pair
-from dragoman.corpus.references import describe_reference, file_name
+from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.references import as_corpus_file, describe_reference, file_name, refuse_settings
 from dragoman.settings import CorpusReference
 
 
@@ -24,6 +24,19 @@ def open_single_file(reference: CorpusReference, read: Callable[[Path], Iterator
     """
     path = existing_file(file_name(reference))
     return Corpus(describe_reference(reference), partial(_read, path, read), (path,))
+
+
+def open_without_columns(
+    reference: CorpusReference, languages: Languages, read: Callable[..., Iterator[Pair]]
+) -> Corpus:
+    """The corpus in one file of a format without columns; `read` also gets ``encoding`` and ``languages``.
+
+    Raises:
+        UserError: As for `open_single_file`, or the reference describes columns.
+    """
+    refuse_settings(reference, "delimiter", "columns", "header", "quotes")
+    encoding = as_corpus_file(reference).encoding
+    return open_single_file(reference, partial(read, encoding=encoding, languages=languages))
 
 
 def _read(path: Path, read: Callable[[Path], Iterator[Pair]]) -> Iterator[Pair]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -12,8 +11,8 @@ from typing import IO
 from dragoman.corpus.checks import existing_file, warn_of_unused
 from dragoman.corpus.lines import open_binary
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
-from dragoman.corpus.rows import open_single_file
+from dragoman.corpus.references import as_corpus_file, file_name
+from dragoman.corpus.rows import open_without_columns
 from dragoman.corpus.translation_units import (
     FIRST_UNITS,
     choose_variants,
@@ -34,8 +33,7 @@ SUFFIXES = (".tmx",)
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
     """The units in this file that have both languages; UserError if it is missing."""
-    refuse_settings(reference, "delimiter", "columns", "header", "quotes")
-    return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
+    return open_without_columns(reference, languages, _read)
 
 
 def stated_languages(reference: CorpusReference) -> list[str]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import IO
 
 from dragoman.corpus.checks import existing_file, warn_of_unused
 from dragoman.corpus.lines import open_binary
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
-from dragoman.corpus.rows import open_single_file
+from dragoman.corpus.references import as_corpus_file, file_name
+from dragoman.corpus.rows import open_without_columns
 from dragoman.corpus.translation_units import choose_variants, read_file, require_languages, to_pair, warn_of_variants
 from dragoman.errors import UserError
 from dragoman.markup.units import State, xliff_segments
@@ -25,8 +24,7 @@ SUFFIXES = (".xliff", ".xlf", ".sdlxliff", ".mqxliff", ".mxliff")
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
     """The translated segments in this file; UserError if it is missing."""
-    refuse_settings(reference, "delimiter", "columns", "header", "quotes")
-    return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
+    return open_without_columns(reference, languages, _read)
 
 
 def stated_languages(reference: CorpusReference) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 
@@ -13,8 +12,8 @@ from dragoman.corpus.checks import existing_file
 from dragoman.corpus.columns import refuse_variants
 from dragoman.corpus.lines import decode_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import as_corpus_file, file_name, refuse_settings
-from dragoman.corpus.rows import open_single_file
+from dragoman.corpus.references import as_corpus_file, file_name
+from dragoman.corpus.rows import open_without_columns
 from dragoman.corpus.tmx import memory_languages, read_tmx
 from dragoman.errors import UserError
 from dragoman.languages.codes import language_variants, looks_like_tag
@@ -30,8 +29,7 @@ _SHOWN = 10  # names in a message
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
     """The two line-aligned files, or else the .tmx file, in this archive; UserError if it is missing."""
-    refuse_settings(reference, "delimiter", "columns", "header", "quotes")
-    return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
+    return open_without_columns(reference, languages, _read)
 
 
 def stated_languages(reference: CorpusReference) -> list[str]:

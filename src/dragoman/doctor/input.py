@@ -1,6 +1,6 @@
 """Texts compared with the training text of a translator, before they are translated.
 
-`TrainingText` describes what a model was trained on, in a few numbers that its bundle stores. `SourceLanguage` finds
+`TrainingText` describes what a model was trained on, in a few numbers that its bundle stores. `LanguageChecker` finds
 texts that are in another language, and `TextChecker` warns of texts with forms that the training text lacks.
 """
 
@@ -22,7 +22,7 @@ from dragoman.languages.identify import (
     count_ngrams,
     count_words,
     identify,
-    read_profiles,
+    stored_profile,
     words_of,
     write_ngrams,
 )
@@ -82,10 +82,6 @@ class TrainingText(BaseModel):
     @cached_property
     def _known(self) -> frozenset[str]:
         return frozenset(self.target_words.split())
-
-    def ngrams(self) -> dict[str, dict[str, int]]:
-        """The counts of the n-grams of each language, without those that are empty or damaged."""
-        return read_profiles(self.profiles)
 
 
 def describe_text(sources: Sequence[str], targets: Sequence[str], languages: Languages) -> TrainingText:
@@ -153,8 +149,8 @@ _BEYOND_LATIN = regex.compile(r"[^\u0000-\u024F\u1E00-\u1EFF\u2000-\u206F]")
 """Characters after the first blocks of Latin letters and punctuation."""
 
 
-class SourceLanguage:
-    """The source language of a training text.
+class LanguageChecker:
+    """Recognizes texts that are in another language than the source of a training text.
 
     Args:
         trained: The description of the training text. If an older version made it, without n-grams, fewer texts are
@@ -165,8 +161,8 @@ class SourceLanguage:
 
     def __init__(self, trained: TrainingText, source: str, target: str) -> None:
         self._trained, self._source, self._target = trained, source, target
-        ngrams = trained.ngrams()
-        self._profile = LanguageProfile(ngrams) if source in ngrams else None
+        profile = stored_profile(tuple(trained.profiles.items()))
+        self._profile = profile if source in profile.languages else None
 
     def find_other(self, text: str) -> tuple[str, str] | None:
         """The kind and the words of a warning about a text that is probably in another language."""
@@ -283,7 +279,7 @@ class TextChecker:
         case: UsualCase | None = None,
     ) -> None:
         self._trained, self._lowercase, self._case = trained, lowercase, case
-        self._language = trained and SourceLanguage(trained, *languages)
+        self._language = trained and LanguageChecker(trained, *languages)
 
     @classmethod
     def of(cls, bundle: Bundle) -> TextChecker:

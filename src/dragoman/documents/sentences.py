@@ -24,6 +24,7 @@ from dragoman.languages.sentence_marks import (
     BETWEEN_SENTENCES,
     ORDINAL_POINTS,
     SENTENCE_ENDS,
+    UNSPACED_ENDS,
     after_closing,
     ends_in_abbreviation,
     follows_end,
@@ -51,8 +52,7 @@ _PATH = regex.compile(r"^(?:[A-Za-z]:|~|\.\.?)?[/\\][^/\\]+[/\\]\S*$|^(?:[A-Za-z
 _MAY_END = regex.compile(rf"[{SENTENCE_ENDS}\n](?!\Z)")
 _ESCAPED_BREAK = regex.compile(r"(?:\\r)?\\[nrt]")
 _NUMBER = regex.compile(r"(?<=\s)\d+(?=\.?\s+\p{L})")
-_REPLACED_MARKS = dict.fromkeys(map(ord, "།༎༏༐༑។៕᭎᭏᭿⳹⳺⳻⹠⹡𑏔𑏕𖵮𖵯︒︕︖"), "。")
-"""Marks that end a sentence, but that `sentencex` does not know."""
+_UNSPACED_END = regex.compile(UNSPACED_ENDS, regex.VERSION1)
 
 _READ = 5000  # characters that are split at once
 
@@ -190,15 +190,15 @@ def _may_begin_sentence(text: str, span: Span) -> bool:
 def _prepare(text: str, language: str, starts: Iterable[Span]) -> str:
     """A text of the same length that `sentencex` splits where it would not split the original.
 
-    It lacks some marks. In some languages, it lets no sentence begin with a number, a placeholder or a URL, so that it
-    reads letters instead. It cannot read lone surrogates.
+    The library knows only some of the marks that need no space after them. In some languages, it lets no sentence begin
+    with a number, a placeholder or a URL, so that it reads letters instead. It cannot read lone surrogates.
 
     Args:
         text: The text.
         language: The code of the language without its region.
         starts: The placeholders and URLs that begin a sentence.
     """
-    characters = list(replace_surrogates(text).translate(_REPLACED_MARKS).replace("፡፡", "፡።"))
+    characters = list(_UNSPACED_END.sub("。", replace_surrogates(text).replace("፡፡", "፡።")))
     numbers = _NUMBER.finditer(text) if language in ORDINAL_POINTS else ()
     places = [match.span() for match in numbers if follows_end(text, match.start())]
     for start, end in [*places, *((span.start, span.end) for span in starts)]:

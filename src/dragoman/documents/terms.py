@@ -37,6 +37,7 @@ from dragoman.text.glossary import (
     decapitalize,
     fold,
     is_copied_word,
+    list_words,
     replace_words,
     term_words,
 )
@@ -169,7 +170,7 @@ class TermSearch:
 
     def _replaces(self, draft: TermDraft, place: TermPlace) -> bool:
         """Whether a term replaces the words in its place; not if a model that knows the term has inflected it."""
-        words = [place.replaced, *(place.replaced[start:end] for start, end in term_words(place.replaced))]
+        words = [place.replaced, *list_words(place.replaced)]
         is_form = self._marks and any(begins_alike(word, place.form) for word in words)
         if is_form:
             draft.tried.add(place.found)
@@ -510,7 +511,7 @@ class TermPlace:
     @property
     def written(self) -> str:
         """The form of the term with the capitals that it has in this place."""
-        words = _words(self.form)
+        words = list_words(self.form)
         if self.is_upper:
             return replace_words(self.form, [word if is_copied_word(word) else word.upper() for word in words])
         return capitalize(self.form) if self.begins and not is_copied_word(words[0]) else self.form
@@ -581,13 +582,13 @@ class TermPlace:
         words at the end of a sentence.
         """
         rest = translation[len(self.prefix) :]
-        longest = max(_words(self.replaced), key=len, default="").lower()
+        longest = max(list_words(self.replaced), key=len, default="").lower()
         others = (self.prefix + self.rest).lower()
         returns = bool(longest) and count_term(translation.lower(), longest) > count_term(others, longest)
         ending = not self.prefix[-1].isalnum() and bool(SPACED.match(rest))  # as in ™s
         here = self.written + "".join(_WORD_CHARACTERS.findall(rest))
-        lost = len(_words(rest)) < MOST_LOST * len(_words(self.rest))
-        replaces_end = not SPACED.search(self.rest) and 0 < len(_words(self.replaced)) <= len(_words(self.form))
+        lost = len(list_words(rest)) < MOST_LOST * len(list_words(self.rest))
+        replaces_end = not SPACED.search(self.rest) and 0 < len(list_words(self.replaced)) <= len(list_words(self.form))
         added = replaces_end and bool(SPACED.search(rest))
         if self._doubles_head(rest):
             return False
@@ -635,12 +636,8 @@ def most_probable(
     return best[0] if best[1] > given[1] + OTHER_ARTICLE else given[0]
 
 
-def _words(text: str) -> list[str]:
-    return [text[start:end] for start, end in term_words(text)]
-
-
 def _folded_words(text: str) -> list[str]:
-    return list(map(fold, _words(text)))
+    return list(map(fold, list_words(text)))
 
 
 def _are_long_words(words: Sequence[str], of: Sequence[str]) -> bool:

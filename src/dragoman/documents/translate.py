@@ -11,7 +11,7 @@ from itertools import tee
 from typing import TYPE_CHECKING
 
 from dragoman.bundle import require_direction
-from dragoman.doctor.input import MUCH_LONGER, OTHER_LANGUAGE, SourceLanguage, TrainingText
+from dragoman.doctor.input import MUCH_LONGER, OTHER_LANGUAGE, LanguageChecker, TrainingText
 from dragoman.doctor.output.text_checks import EMPTY, check_sentence
 from dragoman.documents.copied_spans import attach_accelerator, check_spans, misplaced_tags, restore_spans
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, with_glossary
@@ -78,7 +78,7 @@ class TextTranslator:
         self._trained = trained = bundle.table("training_text", TrainingText)
         self.follows_glossaries = trained is not None and trained.terms > 0
         """Whether the model learned to use given terms, in the form that a sentence needs."""
-        self._language = trained and SourceLanguage(trained, self.source_language, self.target_language)
+        self._language = trained and LanguageChecker(trained, self.source_language, self.target_language)
         self._confidence = bundle.table("confidence", Confidence)
         bundle.attention_rows()  # a bundle that cannot align is refused before it translates
         if memory and self._language:
@@ -119,16 +119,8 @@ class TextTranslator:
 
     def translate_segments(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translation of each segment, in order. Equal segments are translated once."""
-        return self._with_links(segments, self._translate_divided(segments))
-
-    def _with_links(self, segments: Sequence[Segment], divided: Sequence[_DividedText]) -> list[Translation]:
-        links = self._align([each for each, segment in zip(divided, segments, strict=True) if segment.aligned])
-        return [
-            replace(each.joined, links=with_invisible(segment.text, each.join_links(links)))
-            if segment.aligned
-            else each.joined
-            for each, segment in zip(divided, segments, strict=True)
-        ]
+        given = self._divide_segments(segments)
+        return self._finish(segments, given, self._search(given.distinct))
 
     def stream(self, lines: Iterable[str], window: int = WINDOW) -> Iterator[Translation]:
         """Translate any number of lines in constant memory, in order; `window` lines are batched together.
@@ -147,7 +139,7 @@ class TextTranslator:
             texts = [line for line, _ in group]
             spans = self._find_sentences(texts)
             sentences = [Segment(line[a:b]) for line, each in zip(texts, spans, strict=True) for a, b in each]
-            found = (each.joined for each in self._translate_divided(sentences))
+            found = iter(self.translate_segments(sentences))
             for line, each in zip(texts, spans, strict=True):
                 yield join_parts(line, each, [next(found) for _ in each])
 
@@ -171,11 +163,6 @@ class TextTranslator:
         for found, line in zip(self.translator.stream(given, prefixes, window), lines, strict=True):
             yield self.judge(Segment(line), found)
 
-    def _translate_divided(self, segments: Sequence[Segment]) -> list[_DividedText]:
-        """The translation of each segment: that of the memory, or else of the model; long segments are divided."""
-        given = self._divide_segments(segments)
-        return self._join(given, self._translate_parts(given.distinct, self._search(given.distinct)))
-
     def _divide_segments(self, segments: Sequence[Segment]) -> _Divided:
         """What the memory translates, and the parts that the model must translate.
 
@@ -196,6 +183,27 @@ class TextTranslator:
         return _Divided(
             plain, exact, spans, parts, list(dict.fromkeys(part for each in parts.values() for part in each))
         )
+
+    def _finish(
+        self, segments: Sequence[Segment], given: _Divided, searched: Iterable[Translation]
+    ) -> list[Translation]:
+        """The translation of each segment, given what the model found for the distinct parts.
+
+        If the model does not mask spans, those that it lost are put back.
+        """
+        found = list(map(attach_accelerator, (part.text for part in given.distinct), searched))
+        if not self._masks:
+            found = restore_spans(given.distinct, found, self._search, self._find_links)
+        divided = list(zip(segments, self._join(given, found), strict=True))
+        pairs = list(dict.fromkeys(pair for segment, each in divided if segment.aligned for pair in each.pairs))
+        found_links = self._find_links([source for source, _ in pairs], [target for _, target in pairs])
+        links = dict(zip(pairs, found_links, strict=True))
+        return [
+            replace(each.joined, links=with_invisible(segment.text, each.join_links(links)))
+            if segment.aligned
+            else each.joined
+            for segment, each in divided
+        ]
 
     def _join(self, given: _Divided, translations: Sequence[Translation]) -> list[_DividedText]:
         """The translation of each segment, given those of the distinct parts."""
@@ -239,17 +247,6 @@ class TextTranslator:
         has_letter = any(map(str.isalpha, segment.text))
         return None if self._masks or has_letter or not has_words(segment.text) else Translation(segment.text)
 
-    def _align(self, texts: Iterable[_DividedText]) -> dict[tuple[str, str], tuple[Link, ...]]:
-        """The links of the parts of texts; none for a long segment of the memory, which is not divided."""
-        pairs = list(dict.fromkeys(pair for text in texts for pair in text.pairs))
-        found = self._find_links([source for source, _ in pairs], [target for _, target in pairs])
-        return dict(zip(pairs, found, strict=True))
-
-    def _translate_parts(self, parts: Sequence[Segment], searched: Iterable[Translation]) -> list[Translation]:
-        """The translation of each part; if the model does not mask spans, those that it lost are put back."""
-        found = list(map(attach_accelerator, (part.text for part in parts), searched))
-        return found if self._masks else restore_spans(parts, found, self._search, self._find_links)
-
     def _search(self, parts: Sequence[Segment]) -> list[Translation]:
         """The translation of each part by the model, with the terms of the glossary if it contains some."""
         if any(part.glossary for part in parts):
@@ -257,6 +254,7 @@ class TextTranslator:
         return self.translator.text_search.translate([part.text for part in parts])
 
     def _find_links(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[Link, ...]]:
+        """The links of translations; none for a long text of the memory, which is not divided."""
         return align(self.translator.bundle, self.translator.engine, sources, targets) if sources else []
 
     def judge(self, segment: Segment, translation: Translation) -> Translation:
@@ -304,10 +302,8 @@ def translate_mixed(work: Sequence[tuple[TextTranslator, Sequence[Segment]]]) ->
     searched = dict(zip(plain, translate_together(searches, sentences), strict=True)) if plain else {}
     translated = []
     for place, (texts, segments) in enumerate(work):
-        parts = given[place].distinct
-        found = searched[place] if place in searched else texts._search(parts)
-        divided = texts._join(given[place], texts._translate_parts(parts, found))
-        translated.append(texts._with_links(segments, divided))
+        found = searched[place] if place in searched else texts._search(given[place].distinct)
+        translated.append(texts._finish(segments, given[place], found))
     return translated
 
 

@@ -16,7 +16,10 @@ _OTHER_CODES = {"pb": "pt-br", "zh": "zh-hans", "zt": "zh-hant"}
 """Codes of LibreTranslate, and what they mean where that is available."""
 
 _NORWEGIAN = {"nb", "nn"}
-"""Codes that langcodes does not replace by that of their macrolanguage."""
+"""Codes that langcodes does not replace by that of their macrolanguage.
+
+Its table of all macrolanguages (IANA) has them, but also Malay for Indonesian, and Serbo-Croatian for Croatian.
+"""
 
 _MORE_NAMES = {"castellano": "es", "ingilizce": "en", "汉语": "zh", "việt": "vi"}
 """Names that are not in the data of langcodes."""

@@ -318,6 +318,12 @@ def _pieces(texts: Iterable[str]) -> Iterator[str]:
             piece = ""
 
 
+@lru_cache(maxsize=4)
+def stored_profile(profiles: tuple[tuple[str, str], ...]) -> LanguageProfile:
+    """The profile of languages whose n-grams are stored, given the code and the line of each; see `read_profiles`."""
+    return LanguageProfile(read_profiles(dict(profiles)))
+
+
 def _log_probabilities(counts: Mapping[str, int]) -> dict[str, float]:
     total = sum(counts.values())
     return {gram: math.log(count / total) for gram, count in counts.items() if count > 0}

@@ -37,16 +37,22 @@ def learn_dictionary(pairs: Iterable[Pair]) -> list[tuple[str, str]]:
     A word is spelled as it is most often inside of sentences. There is no dictionary if one of the languages has no
     spaces between words.
     """
-    kept = select_sentences([(dictionary_words(pair.source), dictionary_words(pair.target)) for pair in pairs])
-    sources, targets = [source for source, _ in kept], [target for _, target in kept]
-    if any(has_no_spaces(map("".join, side)) for side in (sources, targets)):
-        return []
+    sources, targets = dictionary_sentences(pairs)
     source_spelling, target_spelling = _spelling(sources), _spelling(targets)
     return sorted(
         (source_spelling[source], target_spelling[target])
         for source, target in _find_mutual(_lower_case(sources), _lower_case(targets))
         if source in source_spelling and target in target_spelling
     )
+
+
+def dictionary_sentences(pairs: Iterable[Pair]) -> tuple[list[Words], list[Words]]:
+    """The words of both sides of the pairs to learn from; none if one of the languages has no spaces between words."""
+    kept = select_sentences([(dictionary_words(pair.source), dictionary_words(pair.target)) for pair in pairs])
+    sources, targets = [source for source, _ in kept], [target for _, target in kept]
+    if any(has_no_spaces(map("".join, side)) for side in (sources, targets)):
+        return [], []
+    return sources, targets
 
 
 def dictionary_words(text: str) -> list[str]:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.languages.scripts import has_no_spaces
-from dragoman.lexicon.dictionary import dictionary_words
-from dragoman.lexicon.word_probabilities import Side, Words, learn_word_pairs, select_sentences
+from dragoman.lexicon.dictionary import dictionary_sentences
+from dragoman.lexicon.word_probabilities import Side, Words, learn_word_pairs
 from dragoman.text.lemmas import Lemmatize, lemmatizer
 
 MIN_COUNT = 2
@@ -30,11 +29,8 @@ def learn_lexicon(pairs: Iterable[Pair], languages: Languages) -> list[Entry]:
 
     The lexicon is empty if one of the languages has no spaces between words.
     """
-    kept = select_sentences([(dictionary_words(pair.source), dictionary_words(pair.target)) for pair in pairs])
-    sources, targets = [source for source, _ in kept], [target for _, target in kept]
-    if any(has_no_spaces(map("".join, side)) for side in (sources, targets)):
-        return []
-    source, target = (_side(*each) for each in zip((sources, targets), map(lemmatizer, languages), strict=True))
+    sides = zip(dictionary_sentences(pairs), map(lemmatizer, languages), strict=True)
+    source, target = (_side(*each) for each in sides)
     found = learn_word_pairs(source, target)
     is_probable = np.minimum(found.forward, found.backward) >= MIN_PROBABILITY
     is_rare = np.minimum(source.shares[found.source], target.shares[found.target]) <= FREQUENT

@@ -17,7 +17,7 @@ import regex
 
 from dragoman.markup.elements import DIVIDER, WORD, Elements
 from dragoman.markup.items import Fixed, Item, TextItem
-from dragoman.markup.tags import CodeEdge, ReadText, match_edges, string_items
+from dragoman.markup.tags import CodeEdge, match_edges, string_items
 
 # Messages with forms
 
@@ -112,45 +112,44 @@ _IN_FORMS = regex.compile(rf"{_QUOTED.pattern}|{_REPLACED}")
 _IN_PLURAL = regex.compile(rf"{_QUOTED.pattern}|#|{_REPLACED}")
 
 
-def message_items(
-    text: str, read_text: ReadText, elements: Elements, is_html: bool = False, encode: Callable[[str], str] = str
-) -> list[Item]:
-    """The items of a string, which may be a message with forms, and contain tags.
+def message_items(text: str, elements: Elements) -> list[Item]:
+    """The items of a string, which may be a message with forms, and contain tags and references.
 
     `{n, number}`, `$t(key)` of i18next, `@:key` of Vue, `:name` of Laravel, `$name$` of browser extensions, `#` in a
     plural form and braces in apostrophes are kept. So are tags, as in `string_items`.
 
     Args:
         text: The string.
-        read_text: The items of a text between these.
         elements: What the elements that have rows do.
-        is_html: Whether tags that are not closed are also tags.
-        encode: What the file contains for something that is kept.
     """
+    is_html = has_references(text)
     items: list[Item] = []
     for stretch in find_stretches(text):
         part = text[stretch.start : stretch.end]
         if stretch.is_text:
-            read = partial(read_stretch, stretch, read_text, encode=encode)
-            items += string_items(part, read, elements, is_html, encode)
+            items += string_items(part, partial(read_stretch, stretch), elements, is_html)
         else:
-            items.append(Fixed((encode(part),), DIVIDER))
+            items.append(Fixed((part,), DIVIDER))
     return items
 
 
-def read_stretch(
-    stretch: StringPart, read_text: ReadText, text: str, encode: Callable[[str], str] = str
-) -> Iterator[Item]:
-    """The items of a text without tags in a stretch: what a program replaces, and the text between that."""
+def read_stretch(stretch: StringPart, text: str, encode: Callable[[str], str] = str) -> Iterator[Item]:
+    """The items of a text without tags in a stretch: what a program replaces, and the text between that.
+
+    Args:
+        stretch: The stretch.
+        text: A part of it.
+        encode: What the file contains for a text.
+    """
     pattern = _IN_PLURAL if stretch.counts else _IN_FORMS if stretch.has_forms else _IN_STRING
     position = 0
     for match in pattern.finditer(text):
-        if match.start() > position:
-            yield from read_text(text[position : match.start()])
+        if between := text[position : match.start()]:
+            yield TextItem(encode(between), decode_references(between))
         yield TextItem(encode("''"), "'") if match[0] == "''" else Fixed((encode(match[0]),), WORD)
         position = match.end()
     if position < len(text) or not text:
-        yield from read_text(text[position:])
+        yield TextItem(encode(text[position:]), decode_references(text[position:]))
 
 
 def quote_apostrophes(message: str) -> Callable[[str], str]:

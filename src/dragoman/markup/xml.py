@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html.entities import html5
-from typing import NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias, TypeVar
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
@@ -75,6 +75,7 @@ class XmlElement:
 
 
 XmlNode: TypeAlias = XmlText | XmlElement
+Content = TypeVar("Content")
 
 
 def raw_xml(nodes: Sequence[XmlNode]) -> str:
@@ -82,6 +83,24 @@ def raw_xml(nodes: Sequence[XmlNode]) -> str:
     return "".join(
         node.raw if isinstance(node, XmlText) else f"{node.start}{raw_xml(node.children)}{node.end}" for node in nodes
     )
+
+
+def replace_elements(
+    nodes: Sequence[XmlNode], read: Callable[[XmlElement], Iterable[Content] | None]
+) -> Iterator[str | Content]:
+    """What the file contains, in order, with something else in place of some elements.
+
+    Args:
+        nodes: A part of the file.
+        read: Returns what is in place of an element; None if only elements inside of it may be replaced.
+    """
+    for node in nodes:
+        if isinstance(node, XmlText):
+            yield node.raw
+        elif (found := read(node)) is not None:
+            yield from found
+        else:
+            yield from (node.start, *replace_elements(node.children, read), node.end)
 
 
 def xml_text(node: XmlNode) -> str:

@@ -381,6 +381,7 @@ def _choose_mono(texts: Texts) -> Choices:
         choices["teachers.share"] = ChosenValue(
             MONO_TEACHER_SHARE, "Share of the time before that; the same model is then trained further."
         )
+        choices["backtranslation.method"] = ChosenValue("greedy", "Faster: there is time for more of the text.")
     return choices
 
 

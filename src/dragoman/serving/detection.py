@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from dragoman.doctor.input import TrainingText
-from dragoman.languages.identify import LanguageProfile, identify, identify_each, load_identifier
+from dragoman.languages.identify import LanguageProfile, identify, identify_each, load_identifier, read_profiles
 from dragoman.serving.models import ModelTable
 
 UNKNOWN = "unknown"
@@ -27,7 +27,7 @@ class LanguageDetector:
             stored = model.bundle.table("training_text", TrainingText) if model.bundle else None
             if stored is not None:
                 words.append((model.source, model.target, stored.evidence))
-                for language, ngrams in stored.ngrams().items():
+                for language, ngrams in read_profiles(stored.profiles).items():
                     counts[language].update(ngrams)
         load_identifier()  # now, not while a client waits
         ranked = {language: dict(ngrams.most_common()) for language, ngrams in counts.items()}

@@ -77,6 +77,10 @@ class Training(Settings):
             lambda training: training.new_vocabulary and training.start_from is None, "new_vocabulary needs start_from"
         ),
         Rule(lambda training: training.start_share and training.start_from is None, "start_share needs start_from"),
+        Rule(
+            lambda training: training.schedule_part[0] >= training.schedule_part[1],
+            "schedule_part: its end must be greater than its start",
+        ),
     )
 
     @model_validator(mode="after")
@@ -197,6 +201,11 @@ class Training(Settings):
         le=10_000,
         description="Number of groups of sentences of similar length in a batch; with more groups, a step contains "
         "more different lengths, with little padding.",
+    )
+    schedule_part: tuple[Share, Share] = advanced(
+        (0.0, 1.0),
+        description="The part of the schedule that this training covers. Stages that train the same weights divide one "
+        "schedule among them; the rate falls only once. Has an effect on cosine and linear.",
     )
     accumulation: int = advanced(
         1, ge=1, le=100_000, description="Number of batches whose gradients are accumulated in one step."

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.doctor.input import OTHER_LANGUAGE, SourceLanguage, describe_text
+from dragoman.doctor.input import OTHER_LANGUAGE, LanguageChecker, describe_text
 from dragoman.errors import shortened
 from dragoman.languages.codes import same_language
 from dragoman.languages.identify import MIN_WORDS, identify, is_known, other_language, words_of
@@ -51,7 +51,7 @@ class AnswerChecks:
 
     languages: Languages
     usual: PairChecks | None = None
-    _target: SourceLanguage | None = field(default=None, repr=False)
+    _target: LanguageChecker | None = field(default=None, repr=False)
 
     @classmethod
     def compared_with(cls, pairs: Sequence[Pair], languages: Languages, examples: Sequence[Pair] = ()) -> AnswerChecks:
@@ -70,7 +70,7 @@ class AnswerChecks:
         if len(shown) < LANGUAGE_PAIRS:
             return cls(languages, PairChecks(trained, None))
         reverse = describe_text([pair.target for pair in shown], [pair.source for pair in shown], (target, source))
-        return cls(languages, PairChecks(trained, None), SourceLanguage(reverse, target, source))
+        return cls(languages, PairChecks(trained, None), LanguageChecker(reverse, target, source))
 
     def check(self, sources: Sequence[str], read: Sequence[Read]) -> list[Read]:
         """Repair and check the translations of sentences that were numbered from 1."""

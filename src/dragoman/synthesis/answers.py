@@ -6,10 +6,8 @@ that is certain. Both look at the source, too: quotation marks around a quotatio
 
 from __future__ import annotations
 
-import html
 import json
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +17,7 @@ import regex
 
 from dragoman.languages.codes import language_name
 from dragoman.languages.sentence_marks import SENTENCE_ENDS
+from dragoman.markup.messages import decode_references, has_references
 from dragoman.text.normalization import collapse_spaces, replace_surrogates, visible_form
 
 
@@ -304,7 +303,6 @@ _LINE_MARK = regex.compile(r"^(?:#{1,6}|[-*•>]|>>)\s+")  # an en dash or em da
 _LINK = regex.compile(
     r"\[[^\[\]\n]+\]\([^()\s]+\)|!\[|^\|.*\|$|<(?:b|i|u|p|br|em|strong|span|div|translation)\b[^<>]*>"
 )
-_ENTITY = regex.compile(r"&(?:amp|quot|apos|lt|gt|nbsp|#\d{2,5}|#x[0-9a-f]{2,4});", regex.IGNORECASE)
 _WRAPPER = regex.compile(r"^<(translation|target|output|answer|result|text|sentence|s|p|t)>(.*)</\1>$", regex.DOTALL)
 _ALTERNATIVES = regex.compile(r"\S\s+/\s+\S|\bor:\s|\boder:\s|\bor, alternatively\b", regex.IGNORECASE)
 _SEPARATOR = regex.compile(r"^\s*(?:->|=>|→|—>|⇒|=|\||—|–|:|\t|\n)+\s*")
@@ -369,8 +367,8 @@ def _remove_wrappers(source: str, text: str, number: int, languages: tuple[str, 
         text = wrapped[2]
     if not _SPECIAL.search(source):
         text = _SPECIAL.sub("", text)
-    if not _ENTITY.search(source):
-        text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
+    if not has_references(source):
+        text = decode_references(text)
     mark = _LINE_MARK.match(text)
     if mark and mark[0] not in source and source[:1] not in _OPENING_QUOTES:
         text = text[mark.end() :]
@@ -464,8 +462,3 @@ def _remove_notes(source: str, text: str, number: int, languages: tuple[str, str
         kept = text[: bracket.start()]
         return kept + bracket[2] if not _ENDS_WITH_MARK.search(kept) else kept
     return text
-
-
-def count_reasons(read: Sequence[Read]) -> Counter[str]:
-    """How many sentences were rejected for each reason."""
-    return Counter(each.reason for each in read if isinstance(each, Rejected))

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from dragoman.bundle import same_languages
 from dragoman.corpus.pair import Pair
-from dragoman.errors import UserError
 from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.block import PairBlock
@@ -24,6 +22,7 @@ from dragoman.translator import Translator
 NOISED = "noised-beam"
 METHODS: dict[str, Mapping[str, Any]] = {
     "beam": {**PLAIN_SEARCH, "n_best": 1},
+    "greedy": {**PLAIN_SEARCH, "beam_size": 1, "n_best": 1},
     "sampling": {"sampling": True, "n_best": 1, "mbr_samples": 0, "neighbors": None},
     NOISED: {**PLAIN_SEARCH, "n_best": 1},
 }
@@ -106,15 +105,3 @@ class BackTranslator:
             return pair
         seed = f"{self.translator.decoding.seed}\t{pair.source}\t{pair.target}"
         return pair._replace(source=add_noise(pair.source, Random(seed)))
-
-
-def check_other_direction(translator: Translator, other: Translator) -> None:
-    """Check that a translator translates back what another one has translated.
-
-    Raises:
-        UserError: It does not have the opposite languages, apart from regions.
-    """
-    source, target = translator.bundle.recipe.data.languages
-    back = other.bundle.recipe.data.languages
-    if not same_languages(back, (target, source)):
-        raise UserError(f"{other.bundle.origin}: translates from {back[0]} to {back[1]}; expected {target} to {source}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from dragoman.bundle import Bundle
-from dragoman.doctor.input import OTHER_LANGUAGE, SourceLanguage, TrainingText
+from dragoman.doctor.input import OTHER_LANGUAGE, LanguageChecker, TrainingText
 from dragoman.doctor.output.text_checks import check_sentence
 from dragoman.errors import UserError
 from dragoman.text.translation import Translation
@@ -32,14 +32,14 @@ class PairChecks:
     """
 
     trained: TrainingText | None
-    language: SourceLanguage | None
+    language: LanguageChecker | None
 
     @classmethod
     def of_bundle(cls, bundle: Bundle) -> PairChecks:
         """The checks for translations by a bundle; raises UserError if it is damaged."""
         trained, data = bundle.table("training_text", TrainingText), bundle.recipe.data
         languages = data.source_language, data.target_language
-        return cls(trained, SourceLanguage(trained, *languages) if trained else None)
+        return cls(trained, LanguageChecker(trained, *languages) if trained else None)
 
     def problem(self, text: str, translation: Translation) -> str | None:
         """Why a text with its translation is left out, with the words of the summary; None if it is not."""
@@ -79,7 +79,7 @@ def check_language(lines: Iterator[str], bundle: Bundle, name: str) -> Iterator[
 
 
 def require_language(
-    lines: Iterator[str], language: SourceLanguage | None, name: str, expected: str, advice: str
+    lines: Iterator[str], language: LanguageChecker | None, name: str, expected: str, advice: str
 ) -> Iterator[str]:
     """Check that the first lines of a text look like a language, and return all lines.
 

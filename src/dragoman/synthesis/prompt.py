@@ -16,8 +16,9 @@ from dragoman.lexicon.match_index import MatchIndex
 from dragoman.synthesis.sentence_groups import SentenceGroup
 from dragoman.system.files import read_bytes
 from dragoman.system.resumable import digest
-from dragoman.text.glossary import Glossary, term_words
+from dragoman.text.glossary import Glossary, list_words
 from dragoman.text.id_store import IdStore
+from dragoman.text.term_matcher import TermMatcher
 
 PROMPT = """\
 Translate the numbered sentences below from {{source_language}} ({{source_code}}) into {{target_language}} \
@@ -121,7 +122,7 @@ class ExamplePairs:
 
     def _ids(self, text: str, learn: bool = False) -> list[int]:
         """A number for each word; 0 for words of no pair."""
-        words = [text[start:end].casefold() for start, end in term_words(text)]
+        words = [word.casefold() for word in list_words(text)]
         if learn:
             return [self._numbers.setdefault(word, len(self._numbers) + 1) for word in words]
         return [self._numbers.get(word, 0) for word in words]
@@ -169,7 +170,8 @@ class PromptWriter:
     def _terms(self, group: SentenceGroup) -> str:
         if not self.glossary:
             return ""
-        found = (each.term for sentence in group.sentences for each in self.glossary.find(sentence))
+        matcher = TermMatcher.of(*self.languages)
+        found = (each.term for sentence in group.sentences for each in matcher.find(sentence, self.glossary))
         lines = [f"- {term.source} = {term.target}" for term in dict.fromkeys(found)]
         return _section("Translate these terms as follows, in the form that the sentence needs:", lines)
 

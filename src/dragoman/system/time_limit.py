@@ -61,15 +61,16 @@ class TimeLimit:
         """Seconds to keep for the end, which translates so many sentences if there is time."""
         return min(END_SHARE * 60 * self.minutes, END_SECONDS + SENTENCE_SECONDS * sentences)
 
-    def training_minutes(self, sentences: int, before: float = 0.0) -> float:
+    def training_minutes(self, sentences: int, before: float = 0.0, planned: float | None = None) -> float:
         """Minutes for training with validation, from now on.
 
         Args:
             sentences: Number of sentences that the end of the run translates.
             before: Seconds of work before training starts.
+            planned: What is planned for this training, if others have had a part of the time.
         """
         rest = self.left - before - self.end_seconds(sentences)
-        return max(rest / 60, LEAST_TRAINING * self.minutes)
+        return max(rest / 60, LEAST_TRAINING * (self.minutes if planned is None else planned))
 
     def sample(self, items: Sequence[Item], work: Callable[[Sequence[Item]], object], share: float = 1.0) -> list[Item]:
         """As many of the items, evenly spaced, as work can be done on in the time that is left.

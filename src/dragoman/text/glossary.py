@@ -170,7 +170,7 @@ class Glossary:
 
 
 def _key(term: Term, normalize: Callable[[str], str]) -> Key:
-    return _words_as(normalize, [term.source[start:end] for start, end in term_words(term.source)])
+    return _words_as(normalize, list_words(term.source))
 
 
 def _words_as(normalize: Callable[[str], str], words: Iterable[str]) -> Key:
@@ -188,7 +188,7 @@ def _as_spelled(word: str) -> str:
 
 def _may_be(text: str, places: Sequence[tuple[int, int]], term: Term) -> bool:
     """Whether words at places of a text, which have the lemmas of a term, have its capitals."""
-    wanted = [term.source[start:end] for start, end in term_words(term.source)]
+    wanted = list_words(term.source)
     return all(
         fold(text[start:end]) == fold(word) or has_capitals_like(text, start, end, word)
         for (start, end), word in zip(places, wanted, strict=True)
@@ -240,6 +240,11 @@ def term_words(text: str) -> list[tuple[int, int]]:
         words.append((start, end))
         last = end
     return words + [match.span() for match in _WORD.finditer(text, last)]
+
+
+def list_words(text: str) -> list[str]:
+    """The words of a text, see `term_words`."""
+    return [text[start:end] for start, end in term_words(text)]
 
 
 def replace_words(text: str, words: Sequence[str]) -> str:

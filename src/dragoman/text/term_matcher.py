@@ -16,6 +16,7 @@ from dragoman.text.glossary import (
     fold,
     has_capitals_like,
     is_copied_word,
+    list_words,
     term_words,
 )
 from dragoman.text.lemmas import Lemmatize, lemmatizer
@@ -83,7 +84,7 @@ class TermMatcher:
         if self.target is not str:
             lemmatize = self.target if is_dictionary_form(target, self.target) else str
             same = partial(is_form, lemmatize=lemmatize)
-        places, wanted = term_words(translation), [target[start:end] for start, end in term_words(target)]
+        places, wanted = term_words(translation), list_words(target)
         count = begin = 0
         while begin + len(wanted) <= len(places):
             end = begin + len(wanted)
@@ -102,7 +103,7 @@ class TermMatcher:
 
 def is_copied(term: str) -> bool:
     """Whether a term consists of placeholders, tags and links, which translations contain unchanged."""
-    return all(is_copied_word(term[start:end]) for start, end in term_words(term))
+    return all(map(is_copied_word, list_words(term)))
 
 
 def contains_term(text: str, target: str) -> bool:
@@ -155,6 +156,5 @@ def _is_form(text: str, start: int, end: int, wanted: str, same: Callable[[str, 
 
 def _is_title(text: str) -> bool:
     """Whether each of several words is capitalized, apart from short ones, as in menus: "Insert a Spreadsheet"."""
-    words = [text[start:end] for start, end in term_words(text)]
-    letters = [word for word in words if word.isalpha()]
+    letters = [word for word in list_words(text) if word.isalpha()]
     return len(letters) > 1 and all(word[0].isupper() for word in letters if len(word) >= _LONG_WORD)

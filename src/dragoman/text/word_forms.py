@@ -12,7 +12,7 @@ from typing import Protocol
 import regex
 
 from dragoman.languages.codes import same_language
-from dragoman.text.glossary import fold, replace_words, term_words
+from dragoman.text.glossary import fold, list_words, replace_words
 from dragoman.text.lemmas import LONGEST, Lemmatize, dictionary_language, find_lemma, lemmatizer
 
 
@@ -93,7 +93,7 @@ def form_finder(language: str, known_words: str = "") -> FindForms:
     def find(term: str, /, *, with_article: bool = False) -> list[str]:
         if not is_dictionary_form(term, lemmatize):
             return [term]
-        words = [term[start:end] for start, end in term_words(term)]
+        words = list_words(term)
         changed = _changed_words(words, int(with_article)) if is_english else range(len(words))
         choices = [forms_of(word) if place in changed else [word] for place, word in enumerate(words)]
         count = 1
@@ -146,7 +146,7 @@ def is_dictionary_form(term: str, lemmatize: Lemmatize) -> bool:
 
     A word such as "given" would otherwise have the forms of "give".
     """
-    words = [term[start:end] for start, end in term_words(term) if LETTERS.fullmatch(term[start:end])]
+    words = [word for word in list_words(term) if LETTERS.fullmatch(word)]
     return not words or fold(find_lemma(words[-1], lemmatize)) == fold(words[-1])
 
 

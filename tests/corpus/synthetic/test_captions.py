@@ -16,10 +16,6 @@ import pytest
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
 
-SPLITS = {split: captions(split) for split in ("train", "validation", "test")}
-PAIRS = [pair for pairs in SPLITS.values() for pair in pairs]
-HELD_OUT = SPLITS["validation"] + SPLITS["test"]
-
 NOUNS = {
     "m": "Mann Junge Großvater Vater Koch Clown Musiker Künstler Soldat Student Bauer Tourist Arbeiter Gärtner Hund "
     "Esel Vogel Affe Elefant Hut Schal Rucksack Mantel Pullover Anzug Rock Ball Drachen Ballon Stock Stein "
@@ -110,6 +106,20 @@ ADJECTIVES = (
 Combination = tuple[str, ...]
 
 
+@cache
+def splits() -> dict[str, list[tuple[str, str]]]:
+    """The pairs of each split; generating them takes seconds, which every collection of the tests would take too."""
+    return {split: captions(split) for split in ("train", "validation", "test")}
+
+
+def all_pairs() -> list[tuple[str, str]]:
+    return [pair for pairs in splits().values() for pair in pairs]
+
+
+def held_out_pairs() -> list[tuple[str, str]]:
+    return splits()["validation"] + splits()["test"]
+
+
 def words(sentence: str) -> list[str]:
     return re.findall(r"\w+", sentence)
 
@@ -191,12 +201,12 @@ def adjective_combinations(clause: str) -> set[Combination]:
 
 
 def test_sizes() -> None:
-    assert [len(SPLITS[split]) for split in ("train", "validation", "test")] == [24_000, 500, 1_000]
+    assert [len(splits()[split]) for split in ("train", "validation", "test")] == [24_000, 500, 1_000]
 
 
 def test_no_sentence_occurs_twice_so_each_has_one_translation() -> None:
-    for sentences in zip(*PAIRS, strict=True):
-        assert len(set(sentences)) == len(PAIRS)
+    for sentences in zip(*all_pairs(), strict=True):
+        assert len(set(sentences)) == len(all_pairs())
 
 
 def test_an_unknown_split_is_rejected_with_the_allowed_ones() -> None:
@@ -206,7 +216,7 @@ def test_an_unknown_split_is_rejected_with_the_allowed_ones() -> None:
 
 def test_callers_cannot_modify_the_corpus() -> None:
     captions("test").clear()
-    assert captions("test") == SPLITS["test"]
+    assert captions("test") == splits()["test"]
 
 
 @pytest.mark.parametrize("hash_seed", ["1", "2"])
@@ -217,39 +227,41 @@ print([captions(split) for split in ("train", "validation", "test")])
 """
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONIOENCODING": "utf-8"}
     built = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True).stdout
-    here = str(list(SPLITS.values())).encode()
+    here = str(list(splits().values())).encode()
     assert hashlib.sha256(built.strip()).digest() == hashlib.sha256(here).digest()
 
 
 def test_sentences_are_well_formed() -> None:
-    for german, english in PAIRS:
+    for german, english in all_pairs():
         for text, letters in ((german, "A-Za-zäöüßÄÖÜé"), (english, "A-Za-zé")):
             assert re.fullmatch(rf"[A-ZÄÖÜ][{letters}]*(?:,? [{letters}]+)*\.", text), text
             assert 3 <= len(text.split()) <= 20, text
 
 
 def test_lengths_vary() -> None:
-    for sentences in zip(*SPLITS["train"], strict=True):
+    for sentences in zip(*splits()["train"], strict=True):
         lengths = Counter(len(text.split()) for text in sentences)
         assert sum(count > 200 for count in lengths.values()) >= 10
 
 
 def test_every_held_out_sentence_has_a_combination_that_never_appears_in_training() -> None:
-    training = {combination for _, english in SPLITS["train"] for combination in combinations(english)}
-    for _, english in HELD_OUT:
+    training = {combination for _, english in splits()["train"] for combination in combinations(english)}
+    for _, english in held_out_pairs():
         assert not combinations(english) <= training, english
 
 
 def test_few_training_sentences_have_a_combination_that_appears_nowhere_else() -> None:
     """Otherwise the test above would pass for any split."""
-    found = [combinations(english) for _, english in SPLITS["train"]]
+    found = [combinations(english) for _, english in splits()["train"]]
     counts = Counter(combination for sentence in found for combination in sentence)
     alone = sum(any(counts[combination] == 1 for combination in sentence) for sentence in found)
     assert alone < 0.1 * len(found)
 
 
 def test_every_held_out_word_is_frequent_in_training() -> None:
-    for training, held_out in zip(zip(*SPLITS["train"], strict=True), zip(*HELD_OUT, strict=True), strict=True):
+    for training, held_out in zip(
+        zip(*splits()["train"], strict=True), zip(*held_out_pairs(), strict=True), strict=True
+    ):
         counts = Counter(word for sentence in training for word in words(sentence))
         assert min(counts[word] for sentence in held_out for word in words(sentence)) >= 10
         assert 250 <= len(counts) <= 750
@@ -257,7 +269,7 @@ def test_every_held_out_word_is_frequent_in_training() -> None:
 
 def test_german_noun_phrases_agree_in_gender_case_and_number() -> None:
     seen: Counter[str] = Counter()
-    for german, _ in PAIRS:
+    for german, _ in all_pairs():
         text = german[0].lower() + german[1:]
         if "versuch" not in text:
             text = re.sub(r", (der|die|das) ", ", ", text)  # relative pronouns
@@ -269,14 +281,14 @@ def test_german_noun_phrases_agree_in_gender_case_and_number() -> None:
 
 
 def test_german_words_are_nouns_or_lower_case() -> None:
-    for german, _ in PAIRS:
+    for german, _ in all_pairs():
         for word in words(german)[1:]:
             assert word.islower() or noun_slots(word), german
 
 
 def test_adjectives_are_always_part_of_a_phrase_that_is_checked() -> None:
     inflected = re.compile(rf"(?:{STEMS})(?:e|en|er|es)")
-    for german, _ in PAIRS:
+    for german, _ in all_pairs():
         phrases = " ".join(match["adjectives"] for match in PHRASE.finditer(german)).split()
         predicative = {"müde"} if re.search(r"(ist|sind) müde\.", german) else set()
         assert {word for word in words(german) if inflected.fullmatch(word)} <= {*phrases, *predicative}, german
@@ -287,7 +299,7 @@ def test_german_main_verbs_are_in_second_position() -> None:
     verbs = {words(german)[words(german).index(noun) + 1] for german, noun in _bare_subjects()}
     fronted = [
         (german, english)
-        for german, english in SPLITS["train"]
+        for german, english in splits()["train"]
         if "," in english and not english.startswith("While") and "," not in german
     ]
     assert len(fronted) > 3000
@@ -300,7 +312,7 @@ def test_german_main_verbs_are_in_second_position() -> None:
 def _bare_subjects() -> list[tuple[str, str]]:
     """Captions that begin with an article, a noun and the verb, each with that noun."""
     start = re.compile(r"(?:Der|Die|Das|Eine?|Zwei|Drei|Viele|Einige) ([A-ZÄÖÜ]\w+) [a-zäöü]")
-    starts = [(german, start.match(german)) for german, _ in PAIRS]
+    starts = [(german, start.match(german)) for german, _ in all_pairs()]
     return [(german, match[1]) for german, match in starts if match and " und " not in german[:30]]
 
 
@@ -320,7 +332,7 @@ def _bare_subjects() -> list[tuple[str, str]]:
 )
 def test_separable_verbs_are_separated_in_main_clauses_only(english: str, stem: str, particle: str) -> None:
     apart, together = rf"\b{stem}(?:t|en)\b[^,]* {particle}[.,]", rf"\b{particle}{stem}(?:t|en)[.,]"
-    found = [german for german, translation in PAIRS if english in translation]
+    found = [german for german, translation in all_pairs() if english in translation]
     assert all(re.search(apart, german) or re.search(together, german) for german in found)
     assert sum(bool(re.search(apart, german)) for german in found) > 50
     assert all(
@@ -332,7 +344,7 @@ def test_separable_verbs_are_separated_in_main_clauses_only(english: str, stem: 
 
 def test_english_articles_match_the_next_word() -> None:
     seen = Counter[str]()
-    for _, english in PAIRS:
+    for _, english in all_pairs():
         for article, following in pairwise(words(english.lower())):
             if article in ("a", "an"):
                 seen[article] += 1
@@ -349,7 +361,7 @@ def test_english_nouns_and_verbs_agree_in_number() -> None:
         re.IGNORECASE,
     )
     verbs: Counter[str] = Counter()
-    for _, english in PAIRS:
+    for _, english in all_pairs():
         for match in phrase.finditer(english):
             article, noun, verb = match.groups()
             singular = noun == "group" or (english_noun(noun) == noun and noun != "people")

@@ -410,7 +410,9 @@ def test_lines_between_two_shifted_stretches_are_aligned(
         assert abs(last - start - 60) <= 3
 
 
-@pytest.mark.parametrize("name", ["multi30k:train", "tatoeba-hi-en:train", "wmt-news-de-en:train"])
+@pytest.mark.parametrize(
+    "name", ["multi30k:train", "tatoeba-hi-en:train", pytest.param("wmt-news-de-en:train", marks=pytest.mark.slow)]
+)
 def test_published_corpora_have_at_most_notes(name: str, data_directory: Path) -> None:
     languages = ("hi", "en") if "hi" in name else ("de", "en")
     findings = check_corpora(Corpora(*languages, [name], data_directory=data_directory))

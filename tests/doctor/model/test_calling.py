@@ -239,7 +239,7 @@ UNKNOWN: dict[str, tuple[Callable[..., Any], str]] = {
     "one argument": (lambda ids: MODEL(ids, ids), "model(torch.cat([source, target], dim=1))[:, source.shape[1]:]"),
     "embeddings": (TakesEmbeddings(), "model(embed(source), embed(target))"),
     "hidden states": (lambda s, t: torch.zeros(*t.shape, 32), "hidden states"),
-    "padded vocabulary": (lambda s, t: pad(MODEL(s, t), (0, 14)), "model(source, target)[..., :50]"),
+    "padded vocabulary": (lambda s, t: pad(MODEL(s, t), (0, 13)), "model(source, target)[..., :50]"),
     "fewer ids": (lambda s, t: MODEL(s + SIZE, t), "check vocabulary_size and source_vocabulary_size"),
     "ids": (lambda s, t: torch.zeros(*t.shape, SIZE, dtype=torch.long), "not logits"),
 }

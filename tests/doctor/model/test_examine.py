@@ -152,6 +152,7 @@ def test_active_dropout_is_found_and_hides_no_leak() -> None:
     assert padding == {"not-deterministic", "source-padding-leak"}, "checks with other shapes need no fixed seed"
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_memorize_is_found_on_request() -> None:
     assert not codes(examine_module(make_broken(BoundedLogits)))
     assert codes(examine_module(make_broken(BoundedLogits), overfit=True)) == {"cannot-overfit"}

@@ -13,6 +13,7 @@ from dragoman.doctor.model.probe import (
     group_by_module,
     looks_untrained,
     named_parameters,
+    parameters_of,
     skipped_layers,
 )
 from dragoman.errors import UserError
@@ -44,7 +45,15 @@ def test_named_parameters_may_be_a_dictionary() -> None:
     model = LinearBiases()
     expected = tuple(model.named_parameters())
     assert named_parameters(dict(model.named_parameters())) == expected == named_parameters(model.named_parameters())
-    assert named_parameters(None) == ()
+
+
+def test_parameters_are_found_in_functions_with_the_names_of_variables() -> None:
+    one, other = LinearBiases(), LinearBiases()
+    assert parameters_of(one) == tuple(one.named_parameters()) == parameters_of(lambda source, target: one(source))
+    names = [name for name, _ in parameters_of(lambda source, target: other(one(source), one(target)))]
+    assert sorted(names) == sorted(
+        f"{model}.{name}" for model in ("one", "other") for name, _ in one.named_parameters()
+    )
 
 
 def test_initial_gains_show_that_a_model_is_untrained() -> None:

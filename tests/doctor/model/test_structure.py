@@ -12,8 +12,10 @@ from correct_models import IDS, PAD, SIZE, our_model
 from torch import Tensor, nn
 
 from dragoman.doctor import Finding, examine
+from dragoman.errors import UserError
 
 WIDTH, HEADS = 32, 4
+STACKS = ("encoder", "decoder")
 
 
 class ScalarNorm(nn.Module):
@@ -27,11 +29,11 @@ class ScalarNorm(nn.Module):
 
 
 class Attention(nn.Module):
-    """Multi-head attention; the scores are divided by `divisor`."""
+    """Multi-head attention; the scores are divided by `divisor`, and the softmax is over `dimension`."""
 
-    def __init__(self, divisor: float = math.sqrt(WIDTH // HEADS)) -> None:
+    def __init__(self, divisor: float = math.sqrt(WIDTH // HEADS), dimension: int = -1) -> None:
         super().__init__()
-        self.divisor = divisor
+        self.divisor, self.dimension = divisor, dimension
         self.query, self.key, self.value, self.output = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
@@ -40,7 +42,37 @@ class Attention(nn.Module):
             for layer, each in ((self.query, x), (self.key, memory), (self.value, memory))
         )
         scores = (q @ k.transpose(-2, -1) / self.divisor).masked_fill(~mask, -1e4)
-        mixed: Tensor = self.output((scores.softmax(dim=-1) @ v).transpose(1, 2).flatten(2))
+        mixed: Tensor = self.output((scores.softmax(dim=self.dimension) @ v).transpose(1, 2).flatten(2))
+        return mixed
+
+
+class EinsumAttention(Attention):
+    """The same with einsum, whose operands are a list."""
+
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        q, k, v = (
+            layer(each).view(*each.shape[:2], HEADS, -1)
+            for layer, each in ((self.query, x), (self.key, memory), (self.value, memory))
+        )
+        scores = torch.einsum("bthd,bshd->bhts", [q, k]).masked_fill(~mask, -1e4) / self.divisor
+        mixed: Tensor = self.output(torch.einsum("bhts,bshd->bthd", [scores.softmax(dim=-1), v]).flatten(2))
+        return mixed
+
+
+class OneMatrixForAllHeads(EinsumAttention):
+    """The heads are split before the projections."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(WIDTH // HEADS, WIDTH // HEADS) for _ in range(3))
+
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        q, k, v = (
+            layer(each.view(*each.shape[:2], HEADS, -1))
+            for layer, each in ((self.query, x), (self.key, memory), (self.value, memory))
+        )
+        scores = torch.einsum("bthd,bshd->bhts", q, k).masked_fill(~mask, -1e4) / self.divisor
+        mixed: Tensor = self.output(torch.einsum("bhts,bshd->bthd", scores.softmax(dim=-1), v).flatten(2))
         return mixed
 
 
@@ -68,6 +100,18 @@ class Layer(nn.Module):
         return normed
 
 
+class SkippedSelfAttention(Layer):
+    """The cross-attention reads the input of the layer."""
+
+    def forward(self, x: Tensor, mask: Tensor, memory: Tensor | None, memory_mask: Tensor | None) -> Tensor:
+        if memory is None:
+            return super().forward(x, mask, memory, memory_mask)
+        attended = self.norms[0](x + self.attention(x, x, mask))
+        attended = self.cross_norm(attended + self.cross(x, memory, memory_mask))
+        normed: Tensor = self.norms[1](attended + self.feed_forward(attended))
+        return normed
+
+
 def waves(length: int) -> Tensor:
     rates = torch.exp(torch.arange(0, WIDTH, 2) * (-math.log(10000.0) / WIDTH))
     return sines(length, rates)
@@ -86,9 +130,10 @@ class Beginner(nn.Module):
         torch.manual_seed(3)
         defaults = {"norm": lambda: nn.LayerNorm(WIDTH), "attentions": lambda: (Attention(), Attention())}
         parts = {"table": waves(150), "buffer": True, "initialize": True, "share": False, **defaults, **parts}
+        layer_class = parts.get("layer", Layer)
         self.source, self.target = nn.Embedding(SIZE, WIDTH), nn.Embedding(SIZE, WIDTH)
-        self.encoder = nn.ModuleList(Layer(parts, is_decoder=False) for _ in range(2))
-        self.decoder = nn.ModuleList(Layer(parts, is_decoder=True) for _ in range(2))
+        self.encoder = nn.ModuleList(layer_class(parts, is_decoder=False) for _ in range(2))
+        self.decoder = nn.ModuleList(layer_class(parts, is_decoder=True) for _ in range(2))
         if parts["share"]:
             self.decoder = nn.ModuleList([self.decoder[0]] * 2)
         self.output = nn.Linear(WIDTH, SIZE)
@@ -140,6 +185,18 @@ MISTAKES: dict[str, tuple[dict[str, Any], str, str]] = {
         "attention-scale",
         "not divided by anything",
     ),
+    "width of the model, einsum": (
+        {"attentions": lambda: (EinsumAttention(math.sqrt(WIDTH)), EinsumAttention(math.sqrt(WIDTH)))},
+        "attention-scale",
+        "√32, but a query has 8 numbers",
+    ),
+    "heads split first": (
+        {"attentions": lambda: (OneMatrixForAllHeads(), OneMatrixForAllHeads())},
+        "shared-module",
+        "one matrix computes the queries of all 4 heads, each from only 8 of 32 numbers",
+    ),
+    "skipped self-attention": ({"layer": SkippedSelfAttention}, "skipped-sublayer", "decoder.0.cross, decoder.1.cross"),
+    "equal frequencies": ({"table": sines(150, torch.ones(WIDTH // 2))}, "position-frequencies", "are equal"),
     "no exp": (
         {"table": sines(150, torch.arange(0, WIDTH, 2) * (-math.log(1000.0) / WIDTH))},
         "position-frequencies",
@@ -170,8 +227,29 @@ def test_a_mistake_is_noted_alone(mistake: str) -> None:
     assert finding.read.startswith(f"docs/findings.md#{code}")
 
 
-def test_a_model_without_mistakes_has_no_notes() -> None:
-    assert notes(Beginner()) == []
+@pytest.mark.parametrize("attention", [Attention, EinsumAttention])
+def test_a_model_without_mistakes_has_no_notes(attention: type[Attention]) -> None:
+    assert notes(Beginner(attentions=lambda: (attention(), attention()))) == []
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_a_softmax_over_heads_or_queries_is_found(dimension: int) -> None:
+    found = notes(Beginner(attentions=lambda: (Attention(dimension=dimension), Attention())))
+    (finding,) = (each for each in found if each.code == "softmax-dimension")
+    assert f"over dimension {dimension}" in finding.message
+    assert finding.measured["modules"] == [f"{stack}.{layer}.attention" for stack in STACKS for layer in range(2)]
+
+
+def test_a_model_that_fails_in_training_is_examined_nevertheless() -> None:
+    class InPlace(Beginner):
+        def forward(self, source: Tensor, target: Tensor) -> Tensor:
+            logits = super().forward(source, target)
+            logits.exp_().mul_(logits).sqrt_()  # the gradient of each needs its result
+            return logits
+
+    found = {finding.code: finding for finding in notes(InPlace(table=sines(150, torch.ones(WIDTH // 2))))}
+    assert "cannot be trained" in found["no-gradient"].message
+    assert "position-frequencies" in found
 
 
 @pytest.mark.parametrize(
@@ -203,3 +281,49 @@ def test_the_first_module_of_a_leak_is_named(stack: str, code: str) -> None:
     leak = next(finding for finding in notes(model) if finding.code == code)
     assert leak.measured["module"] == f"{stack}.1.attention"
     assert f"first leak: {stack}.1.attention" in leak.message
+
+
+class SourceMaskInDecoder(Beginner):
+    """The self-attention of the decoder gets the mask of the source."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        words = (source != PAD)[:, None, None]
+        return self.decode(self.embed(target, self.target), self.encode(source, words), words, words)
+
+    def encode(self, source: Tensor, words: Tensor) -> Tensor:
+        memory = self.embed(source, self.source)
+        for layer in self.encoder:
+            memory = layer(memory, words, None, None)
+        return memory
+
+    def decode(self, x: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor) -> Tensor:
+        for layer in self.decoder:
+            x = layer(x, mask, memory, memory_mask)
+        logits: Tensor = self.output(x)
+        return logits
+
+
+class ExchangedMasks(SourceMaskInDecoder):
+    """The masks come from outside, and are passed on in the wrong order."""
+
+    def forward(self, source: Tensor, target: Tensor, source_mask: Tensor, target_mask: Tensor) -> Tensor:  # type: ignore[override]
+        memory = self.encode(source, source_mask)
+        return self.decode(self.embed(target, self.target), memory, source_mask, target_mask)
+
+
+@pytest.mark.parametrize("model", [SourceMaskInDecoder, ExchangedMasks])
+def test_a_mask_of_the_wrong_side_is_named(model: type[nn.Module]) -> None:
+    found = {finding.code: finding for finding in notes(model())}
+    assert found["length-limit"].severity == "error"
+    message = "decoder.0.attention applies a mask of the source, (4, 1, 1, 7), where the target is attended to"
+    assert message in found["length-limit"].message
+    assert "future-leak" in found  # if both have the same length, as they have here after padding
+
+
+def test_no_other_failure_counts_as_a_mask_of_the_wrong_side() -> None:
+    class Short(Beginner):
+        def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
+            return embedding(ids) + self.table[:7]
+
+    with pytest.raises(UserError, match="the model has a mistake there, or needs sentences of one length"):
+        notes(Short())

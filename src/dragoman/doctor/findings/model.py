@@ -320,6 +320,28 @@ MODEL_FINDINGS: dict[str, FindingType] = {
         chapter=3,
         example="one attention is used for the target itself and for the source: decoder.0.attention",
     ),
+    "softmax-dimension": FindingType(
+        "warning",
+        "softmax(dim=1) or softmax(dim=2), which is the dimension of heads or of queries in scores of shape (batch, "
+        "heads, queries, keys)",
+        "use softmax(dim=-1), so that the weights of all keys of a query sum to 1",
+        tested="the dimension of the softmax and that of the product with the values",
+        effect="what a position attends to depends on other positions or heads, later ones included",
+        chapter=1,
+        example="the softmax of attention is over dimension 1, but values are added up over the last one: "
+        "encoder.0.attention",
+    ),
+    "skipped-sublayer": FindingType(
+        "note",
+        "forward() passes the input of the layer to the cross-attention (self.cross(x, memory)), not the result of the "
+        "self-attention and its norm",
+        "chain the sublayers: x = norm1(x + self_attention(x)), then x = norm2(x + cross_attention(x, memory))",
+        tested="what the queries of self-attention and cross-attention are computed from",
+        effect="what a layer looks for in the source does not depend on what its self-attention has found",
+        chapter=3,
+        example="the cross-attention reads the numbers that the self-attention reads, not its result: "
+        "decoder.layers.0.cross",
+    ),
     "attention-scale": FindingType(
         "note",
         "scores are divided by √d_model instead of the width of a head, or by nothing; or heads are never split",

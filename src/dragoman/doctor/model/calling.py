@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter, itemgetter
@@ -20,8 +21,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
 
-from dragoman.doctor.model.gradients import check_no_gradient
+from dragoman.doctor.model.gradients import check_no_gradient, check_pad_embedding, check_training_fails
 from dragoman.doctor.model.influence import (
     check_batch_leak,
     check_future_leak,
@@ -31,7 +33,14 @@ from dragoman.doctor.model.influence import (
     check_target_ignored,
 )
 from dragoman.doctor.model.outputs import is_finite
-from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, ExaminedModel, Forward, Probe
+from dragoman.doctor.model.probe import (
+    SOURCE_LENGTH,
+    TARGET_LENGTH,
+    ExaminedModel,
+    Forward,
+    Probe,
+    submodules_of,
+)
 from dragoman.errors import UserError
 
 ROWS = 4
@@ -54,8 +63,10 @@ class Form:
         time_first: The model expects and returns the length before the batch.
         width: The number of positions that the model returns, given source and target ids.
         remedies: The form is also tried if an earlier one works, but leads to one of these faults.
+        without_masks: The model takes masks that this form does not give.
+        clear_masks: If the model fails because of a mask, the mask is its own, or given where its name says.
+        last_resort: The form is tried only if no other one works.
         needs: Explanations of names in the line.
-        requires: A call that must not fail if the model has this form.
     """
 
     line: str
@@ -63,8 +74,10 @@ class Form:
     time_first: bool = False
     width: Callable[[Tensor, Tensor], int] = lambda source, target: target.shape[1]
     remedies: Faults = frozenset()
+    without_masks: bool = False
+    clear_masks: bool = False
+    last_resort: bool = False
     needs: str = ""
-    requires: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,12 +89,14 @@ class Way:
         call: Source and target ids to logits, (batch, target, vocabulary).
         needs: Explanations of names in the line.
         explains: Faults that the model has if it is called like others.
+        misplaced_mask: Why `forward` fails if source and target have different lengths, which this way avoids.
     """
 
     line: str
     call: Forward
     needs: str = ""
     explains: Faults = frozenset()
+    misplaced_mask: str = ""
 
 
 PLAIN = "model(source, target)"
@@ -95,20 +110,27 @@ def choose_way(model: ExaminedModel) -> Way:
     """
     source, target = _ids(model)
     failure: Exception | None = None
+    misplaced_mask = ""
+    last_resort = True
     best: tuple[Way, _Score] | None = None
     seen: list[Tensor] = []
     for form in _forms(model):
-        if best is not None and not best[1].faults & form.remedies:
+        if best is not None and (not best[1].faults & form.remedies or (form.last_resort and not last_resort)):
             continue
         try:
             way, logits = _fit(model, form, source, target)
         except UserError as error:
             failure = failure or error
+            if form.clear_masks and best is None:
+                misplaced_mask = misplaced_mask or _misplaced_mask(model, form)
             continue
+        if form.clear_masks:
+            misplaced_mask = ""
+        last_resort = last_resort and form.last_resort
         if any(torch.equal(logits, other) for other in seen):
             continue
         seen.append(logits)
-        score = _score(replace(model, call=way.call))
+        score = _score(replace(model, call=way.call), form.without_masks)
         if best is None:
             best = way, score
         elif score.order < best[1].order:
@@ -116,8 +138,10 @@ def choose_way(model: ExaminedModel) -> Way:
         if not score.faults:
             break
     if best is not None:
-        return best[0]
+        return replace(best[0], misplaced_mask=misplaced_mask)
     assert failure is not None
+    if misplaced_mask:
+        raise UserError(f"the model fails if source and target have different lengths: {misplaced_mask}")
     raise UserError(f"{failure}{_advice(model, failure)}") from failure.__cause__
 
 
@@ -138,8 +162,6 @@ def _fit(model: ExaminedModel, form: Form, source: Tensor, target: Tensor) -> tu
     raw: list[Any] = []
 
     def record(source: Tensor, target: Tensor) -> Tensor:
-        if form.requires is not None:
-            form.requires()
         raw.append(form.call(source, target))
         return torch.zeros(())
 
@@ -160,6 +182,62 @@ def _fit(model: ExaminedModel, form: Form, source: Tensor, target: Tensor) -> tu
     raise UserError(_wrong_output(raw[0], expected, model))
 
 
+def _misplaced_mask(model: ExaminedModel, form: Form) -> str:
+    """Where a model fails because it applies a mask of one side to attention over the other side; "" if it does not."""
+    source, target = _ids(model)
+    watch, places = _Masking(), [""]
+
+    def leave(*_: Any) -> None:
+        places.pop()
+
+    with ExitStack() as hooks, suppress(UserError), torch.no_grad(), watch:
+        for name, module in submodules_of(model.forward):
+            if not isinstance(module, torch.jit.ScriptModule):
+                hooks.callback(module.register_forward_pre_hook(lambda *_, name=name: places.append(name)).remove)
+                hooks.callback(module.register_forward_hook(leave).remove)
+        Probe(replace(model, call=form.call)).call(source, target)
+    if watch.failed is None:
+        return ""
+    # a model may remove a target id, or add one
+    sides = {source.shape[1]: "source"} | {target.shape[1] + change: "target" for change in (-1, 0, 1)}
+    scores, mask = watch.failed
+    masked, over = (sides.get(shape[-1]) for shape in (mask, scores))
+    if masked is None or over is None or masked == over:
+        return ""
+    return f"{places[-1] or 'it'} applies a mask of the {masked}, {mask}, where the {over} is attended to, {scores}"
+
+
+class _Masking(TorchFunctionMode):
+    """Remembers the shapes of scores and of a mask that a function of torch refuses."""
+
+    failed: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Call a function of torch."""
+        try:
+            return func(*args, **(kwargs or {}))
+        except RuntimeError:
+            given = [each for each in (*args, *(kwargs or {}).values()) if isinstance(each, Tensor)]
+            shapes = [tuple(each.shape) for each in sorted(given, key=lambda each: not each.is_floating_point())]
+            if func is F.scaled_dot_product_attention and len(shapes) == 4:
+                shapes = [(*shapes[0][:-1], shapes[1][-2]), shapes[3]]
+            elif getattr(func, "__name__", "").strip("_i") not in MASKING:
+                shapes = []
+            if len(shapes) == 2 and all(shapes):
+                self.failed = self.failed or (shapes[0], shapes[1])
+            raise
+
+
+MASKING = frozenset({"masked_fill", "where", "add", "radd", "sub", "mul", "rmul", "and", "or"})
+"""Functions that apply or combine masks, also with underscores and in place."""
+
+
 @dataclass(frozen=True)
 class _Call:
     """Calls a model with a form and reads its logits."""
@@ -177,21 +255,23 @@ class _Score:
 
     Attributes:
         faults: Codes of errors.
+        without_masks: The model takes masks, but got none.
         unused: Number of parameters without effect.
         size: How much predictions change that must not change, in total.
     """
 
     faults: Faults
+    without_masks: bool = False
     unused: int = 0
     size: float = 0.0
 
     @property
-    def order(self) -> tuple[int, int, float]:
+    def order(self) -> tuple[int, bool, int, float]:
         """What is compared; less is better."""
-        return len(self.faults), self.unused, self.size
+        return len(self.faults), self.without_masks, self.unused, self.size
 
 
-def _score(model: ExaminedModel) -> _Score:
+def _score(model: ExaminedModel, without_masks: bool) -> _Score:
     """The score of a form; only few checks are made, because they are repeated for several forms."""
     probe = Probe(model)
     probe.without_dropout = True
@@ -200,12 +280,12 @@ def _score(model: ExaminedModel) -> _Score:
         with torch.no_grad():
             output = probe.call(source, target)
         if not is_finite(output):
-            return _Score(EVERYTHING)
+            return _Score(EVERYTHING, without_masks)
         tolerance = probe.tolerance(output)
         findings = [
             *check_batch_leak(probe),
             *check_future_leak(probe),
-            *check_source_padding_leak(probe, tolerance),
+            *(list(check_source_padding_leak(probe, tolerance)) or check_pad_embedding(probe)),
             *check_source_ignored(probe, tolerance),
         ]
         if not any(finding.code == "source-ignored" for finding in findings):
@@ -213,11 +293,13 @@ def _score(model: ExaminedModel) -> _Score:
         if not any(finding.code == "future-leak" for finding in findings):
             findings += check_target_ignored(probe, tolerance)
         errors = [finding for finding in findings if finding.severity == "error"]
-        unused = list(check_no_gradient(probe)) if errors and model.parameters else []
+        trainable = errors and model.parameters and not list(check_training_fails(probe))
+        unused = list(check_no_gradient(probe)) if trainable else []
     except UserError:
-        return _Score(EVERYTHING)
+        return _Score(EVERYTHING, without_masks)
     return _Score(
         frozenset(finding.code for finding in errors),
+        without_masks,
         sum(len(finding.measured["parameters"]) for finding in unused),
         sum(finding.measured.get("relative", 0.0) for finding in errors),
     )
@@ -297,6 +379,7 @@ SHAPES: dict[str, dict[str, Callable[[Tensor, Tensor], Tensor]]] = {
         "target": lambda source, target: target[:, None] & _causal(target),
         "target padding": lambda source, target: target[:, None],
         "memory": lambda source, target: source[:, None],
+        "causal": lambda source, target: _causal(target).expand(len(target), -1, -1),
     },
     "(batch, source) and (target, target)": {
         "source": lambda source, target: source,
@@ -357,15 +440,26 @@ def _roles(masks: list[Argument]) -> dict[str, str]:
     return roles
 
 
+def _role_choices(masks: list[Argument]) -> list[dict[str, str]]:
+    """What the masks may hide, the most likely first.
+
+    In some tutorials, the padding mask of the decoder is that of the source, for the cross-attention.
+    """
+    roles = _roles(masks)
+    if not roles or "memory" in roles.values() or not {"causal", "target padding"} <= set(roles.values()):
+        return [roles] if roles else []
+    return [roles, {name: "memory" if role == "target padding" else role for name, role in roles.items()}]
+
+
 def _masks(
     model: ExaminedModel, roles: Mapping[str, str], shape: str, meaning: str, source: Tensor, target: Tensor
 ) -> dict[str, Tensor]:
     """The masks of a call by the names of arguments."""
     words = source != model.pad_id, target != model.pad_id
     made = {
-        **{role: make(*words) for role, make in SHAPES[shape].items()},
         "causal": _causal(target),
         "everything": torch.ones(source.shape[1], source.shape[1], dtype=torch.bool, device=source.device),
+        **{role: make(*words) for role, make in SHAPES[shape].items()},
     }
     return {name: MEANINGS[meaning](made[role]) for name, role in roles.items()}
 
@@ -421,7 +515,8 @@ def _forward_forms(model: ExaminedModel, given: Any, ids: list[Argument]) -> Ite
         ids = (first, second) if positional else (f"{names[0]}={first}", f"{names[1]}={second}")
         return f"model({', '.join((*ids, *others))})"
 
-    yield from _variations(model, call, line)
+    masks = _mask_arguments(given, optional=True)
+    yield from _variations(model, call, line, bool(masks))
     if not in_order and not swapped:
         yield Form("model(target, source)", lambda source, target: call(target, source))
     yield Form(
@@ -429,62 +524,80 @@ def _forward_forms(model: ExaminedModel, given: Any, ids: list[Argument]) -> Ite
         lambda source, target: call(source, F.pad(target[:, 1:], (0, 1), value=model.eos_id)),
         remedies=frozenset({"target-ignored"}),
     )
-    masks = _mask_arguments(given, optional=True)
-    roles = _roles(masks)
-    if roles:
-        for shape in SHAPES:
-            for meaning in MEANINGS:
-                yield from _masked(model, call, line, roles, shape, meaning)
-    yield from _same_width(model, call, line)
+    choices = _role_choices(masks)
+    named = all(mask.mentions(f"{SOURCE_WORDS} {TARGET_WORDS} {CAUSAL_WORDS}") for mask in masks)
+    kinds = [(roles, shape, meaning) for roles in choices for shape in SHAPES for meaning in MEANINGS]
+    for roles, shape, meaning in kinds:
+        yield from _masked(model, call, line, roles, shape, meaning, named and len(choices) == 1)
+    if _fails(model, call):
+        yield from _same_width(model, call, line, kinds)
 
 
-def _variations(model: ExaminedModel, call: Callable[..., Any], line: Callable[..., str]) -> Iterator[Form]:
+def _variations(
+    model: ExaminedModel, call: Callable[..., Any], line: Callable[..., str], takes_masks: bool
+) -> Iterator[Form]:
     """A call with two kinds of ids in the layouts that models expect."""
-    yield Form(line("source", "target"), call)
+    yield Form(line("source", "target"), call, without_masks=takes_masks, clear_masks=True)
     yield Form(
         line("source.T", "target.T"),
         lambda source, target: call(source.T.contiguous(), target.T.contiguous()),
         time_first=True,
         remedies=frozenset({"batch-leak"}),
+        without_masks=takes_masks,
     )
     yield Form(
         line("source", "F.pad(target, (0, 1))"),
         lambda source, target: call(source, F.pad(target, (0, 1), value=model.eos_id)),
+        without_masks=takes_masks,
+        clear_masks=True,
         needs="the model removes the last target id itself",
     )
 
 
-def _same_width(model: ExaminedModel, call: Callable[..., Any], line: Callable[..., str]) -> Iterator[Form]:
-    """A call of a model that fails if source and target have different lengths."""
+def _same_width(
+    model: ExaminedModel,
+    call: Callable[..., Any],
+    line: Callable[..., str],
+    kinds: Sequence[tuple[Mapping[str, str], str, str]],
+) -> Iterator[Form]:
+    """A call of a model that fails if source and target have different lengths, without masks and with each kind."""
     widths: list[tuple[str, Callable[[Tensor, Tensor], int]]] = [
         ("the longer one", lambda source, target: max(source.shape[1], target.shape[1])),
         (f"{model.max_length} ids", lambda source, target: model.max_length),
     ]
-    probe = Probe(model)
-    if not _fails(model, call):
-        return
+    calls = [("", call)]
+    for roles, shape, meaning in kinds:
+        make = partial(_masks, model, roles, shape, meaning)
+        calls.append((f"{shape}, {meaning}", partial(_call_with_masks, call, make, False)))
     for name, width in widths:
-        length = width(*_ids(model))
-        words = probe.random_sources(ROWS, length), probe.random_targets(ROWS, length)
-        yield Form(
-            line("source", "target"),
-            partial(_call_with_width, call, width, model.pad_id),
-            width=width,
-            requires=partial(call, *words),
-            needs=f"source and target are padded to the same length, that of {name}",
-        )
+        works = [(kind, each) for kind, each in calls if not _fails(model, each, width(*_ids(model)))]
+        for kind, each in works:
+            masks = f"; the doctor made the masks, of shapes {kind}; your own masks were not examined" if kind else ""
+            yield Form(
+                line("source", "target", *(kinds[0][0] if kind else ())),
+                partial(_call_with_width, each, width, model.pad_id),
+                width=width,
+                remedies=EVERYTHING if kind else frozenset(),
+                without_masks=not kind and bool(kinds),
+                last_resort=True,
+                needs=f"source and target are padded to the same length, that of {name}{masks}",
+            )
+        if works:
+            return
 
 
-def _fails(model: ExaminedModel, call: Callable[..., Any]) -> bool:
-    """Whether a model raises an exception for ids of different lengths."""
+def _fails(model: ExaminedModel, call: Callable[..., Any], length: int | None = None) -> bool:
+    """Whether a model raises an exception for ids of different lengths, or for source and target of one length."""
 
     def try_call(source: Tensor, target: Tensor) -> Tensor:
         call(source, target)
         return torch.zeros(())
 
+    probe = Probe(replace(model, call=try_call))
+    ids = _ids(model) if length is None else (probe.random_sources(ROWS, length), probe.random_targets(ROWS, length))
     try:
         with torch.no_grad():
-            Probe(replace(model, call=try_call)).call(*_ids(model))
+            probe.call(*ids)
     except UserError:
         return True
     return False
@@ -504,14 +617,16 @@ def _masked(
     roles: Mapping[str, str],
     shape: str,
     meaning: str,
+    clear: bool,
 ) -> Iterator[Form]:
-    """A call with masks of one kind, batch first and time first."""
+    """A call with masks of one kind, batch first and time first; `clear`: the names say what each mask hides."""
     for transposed in (False, True):
         yield Form(
             line(*(("source.T", "target.T") if transposed else ("source", "target")), *roles),
             partial(_call_with_masks, call, partial(_masks, model, roles, shape, meaning), transposed),
             time_first=transposed,
             remedies=EVERYTHING,
+            clear_masks=clear and not transposed,
             needs=f"the doctor made the masks, of shapes {shape}, {meaning}; your own masks were not examined",
         )
 
@@ -568,6 +683,7 @@ def _method_forms(
             line(encode_roles, decode_roles) if shape else line({}, {}),
             call,
             remedies=EVERYTHING,
+            without_masks=not shape and bool(encode_roles or decode_roles),
             needs=f"the doctor made the masks, of shapes {shape}, {meaning}; your own masks were not examined"
             if shape
             else "",
@@ -720,12 +836,15 @@ def _advice(model: ExaminedModel, failure: Exception) -> str:
             "; if the model takes embeddings in place of ids, embed them first: forward=lambda source, target: "
             "model(embed(source), embed(target))"
         )
-    return f"; write the line that calls your model: forward=lambda source, target: {_glue(model.forward)}"
+    glue = _glue(model.forward)
+    if glue == PLAIN:
+        return "; other calls fail, too: the model has a mistake there, or needs sentences of one length (max_length)"
+    return f"; write the line that calls your model: forward=lambda source, target: {glue}"
 
 
 def _glue(given: Any) -> str:
     """The call of a model with its signature; the author replaces the dots."""
-    arguments = [argument for argument in _arguments(given) if argument.required]
+    arguments = [argument for argument in _arguments(given) if argument.required or argument.is_mask]
     ids = [argument for argument in arguments if not argument.is_mask]
     if len(ids) == 1:
         return "model(torch.cat([source, target], dim=1))[:, source.shape[1]:]"

@@ -17,6 +17,7 @@ from dragoman.doctor.model.gradients import (
     check_no_gradient,
     check_pad_embedding,
     check_shared_embedding,
+    check_training_fails,
     look_behind_zeros,
 )
 from dragoman.doctor.model.influence import (
@@ -45,12 +46,12 @@ from dragoman.doctor.model.probe import (
     TARGET_LENGTH,
     ExaminedModel,
     Forward,
-    NamedParameters,
     Probe,
     as_id,
     as_integer,
     looks_untrained,
     named_parameters,
+    parameters_of,
 )
 from dragoman.doctor.model.structure import (
     check_batch_statistics,
@@ -92,8 +93,8 @@ def examine(
         pad_id: Id of padding, on both sides.
         bos_id: Id at the start of a target.
         eos_id: Id at the end of a source.
-        parameters: ``model.named_parameters()``, to check gradients; those of `forward` if that is a model. Inputs are
-            moved to the device of the first one.
+        parameters: ``model.named_parameters()``, to check gradients. If not given, those of `forward`, or of the models
+            that it uses. Inputs are moved to the device of the first one.
         source_vocabulary_size: Size of the source vocabulary, if it is different.
         max_length: The longest sentence, in ids, that the model should support, at least 10. If not given, 128 ids are
             tried, and a lower limit is only a warning.
@@ -157,19 +158,25 @@ def examined_model(
         pad_id=as_id("pad_id", pad_id, "vocabulary_size", size),
         bos_id=as_id("bos_id", bos_id, "vocabulary_size", size),
         eos_id=as_id("eos_id", eos_id, "vocabulary_size", size),
-        parameters=_parameters(forward, parameters),
+        parameters=parameters_of(forward) if parameters is None else named_parameters(parameters),
         max_length=TRIED_LENGTH if max_length is None else as_integer("max_length", max_length),
+        parameters_given=parameters is not None or isinstance(forward, nn.Module),
     )
 
 
-def _parameters(forward: Forward, parameters: Iterable[tuple[str, Tensor]] | None) -> NamedParameters:
-    if parameters is None and isinstance(forward, nn.Module):
-        return tuple(forward.named_parameters())
-    return named_parameters(parameters)
-
-
 def _note_way(way: Way) -> Iterator[Finding]:
-    """How the model was called, if not in the usual way."""
+    """How the model was called, if not in the usual way, and what this avoids."""
+    if way.misplaced_mask:
+        yield make_finding(
+            "length-limit",
+            f"forward fails if source and target have different lengths: {way.misplaced_mask}",
+            {"line": way.line},
+            severity="error",
+            cause="an attention gets the mask of another one: in the decoder, the self-attention needs the mask of the "
+            "target, and the cross-attention that of the source; or arguments are passed in another order than they "
+            "are declared",
+            fix="pass masks by name: decoder(target, memory, target_mask=target_mask, source_mask=source_mask)",
+        )
     if "target-ignored" in way.explains:
         yield make_finding(
             "target-ignored",
@@ -209,6 +216,7 @@ def _run_checks(probe: Probe, untrained: bool, *, promised: bool, overfit: bool)
     dropout_in_layers = not probe.fixed_seed and any(finding.measured["training"] for finding in unregistered)
     if not dropout_in_layers and not any(finding.measured["random"] for finding in created):  # these explain it
         yield from randomness
+    yield from check_training_fails(probe)
     dependence = list(
         look_behind_zeros(probe, lambda replaced: _check_dependence(probe, output, untrained and not replaced))
     )
@@ -216,7 +224,7 @@ def _run_checks(probe: Probe, untrained: bool, *, promised: bool, overfit: bool)
     if untrained and not probe.returns_probabilities:
         yield from check_bad_initial_loss(probe)
     yield from check_overflow(probe)
-    if probe.model.parameters:
+    if probe.model.parameters and not probe.without_gradients:
         yield from _check_learning(probe, [each for each in dependence if each.code == "no-gradient"], overfit)
     if not dependence:
         yield from check_masked_ids(probe)
@@ -227,7 +235,7 @@ def _run_checks(probe: Probe, untrained: bool, *, promised: bool, overfit: bool)
 def _check_dependence(probe: Probe, output: Tensor, untrained: bool) -> Iterator[Finding]:
     """What predictions and the loss depend on; `untrained`: the parameters are those of an untrained model."""
     yield from _compare_predictions(probe, output, untrained)
-    if probe.model.parameters:
+    if probe.model.parameters and not probe.without_gradients:
         yield from check_no_gradient(probe)
 
 

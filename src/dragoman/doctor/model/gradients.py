@@ -25,10 +25,10 @@ from dragoman.doctor.model.probe import (
     describe_groups,
     group_by_module,
     measure_difference,
-    modules_of,
     perturb,
     skipped_layers,
 )
+from dragoman.errors import UserError
 
 ROUNDING = 1e-7  # of the largest gradient; correct models that change the predictions as much have at least 1e-5
 MIN_ROUTING_EFFECT = 0.01  # relative difference; biases of keys have no gradient but rounding, and no effect
@@ -70,6 +70,28 @@ _KINDS: dict[_Kind, _Options] = {
     },
 }
 """What is special about each kind; the rest is usual for the code."""
+
+
+def check_training_fails(probe: Probe) -> Iterator[Finding]:
+    """Compute a gradient; a model that fails then may still translate, and so may a function without gradients."""
+    trainable = [tensor for _, tensor in probe.model.parameters if tensor.requires_grad]
+    if not trainable:
+        return
+    source, target = probe.random_sources(2, SOURCE_LENGTH), probe.random_targets(2, TARGET_LENGTH + 1)
+    try:
+        loss = next_token_loss(probe, source, target)
+        compute_gradients(loss, trainable)
+        probe.without_gradients = not loss.requires_grad and not probe.model.parameters_given
+    except UserError as error:
+        probe.without_gradients = True
+        yield make_finding(
+            "no-gradient",
+            f"the model translates, but cannot be trained: {error}",
+            {"parameters": [name for name, _ in probe.model.parameters], "of": len(probe.model.parameters)},
+            cause="an operation changes a tensor in place that the gradient needs (x += y, masked_fill_, "
+            "scores[mask] = -inf, or a loop that assigns to the rows of a tensor)",
+            fix="use operations that return a new tensor: x = x + y, scores = scores.masked_fill(mask, -inf)",
+        )
 
 
 def check_no_gradient(probe: Probe) -> Iterator[Finding]:
@@ -175,10 +197,17 @@ def next_token_loss(probe: Probe, source: Tensor, target: Tensor) -> Tensor:
 
 
 def compute_gradients(loss: Tensor, parameters: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
-    """The gradient of the loss for each parameter; None if the loss does not depend on it."""
+    """The gradient of the loss for each parameter; None if the loss does not depend on it.
+
+    Raises:
+        UserError: The gradient cannot be computed.
+    """
     if not loss.requires_grad:
         return (None,) * len(parameters)
-    return torch.autograd.grad(loss, parameters, allow_unused=True)
+    try:
+        return torch.autograd.grad(loss, parameters, allow_unused=True)
+    except RuntimeError as error:
+        raise UserError(f"the gradient cannot be computed: {error}") from error
 
 
 RESHAPES = ("ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0", "CloneBackward0", "AliasBackward0")
@@ -379,8 +408,9 @@ def check_shared_embedding(probe: Probe) -> Iterator[Finding]:
             f"{', '.join(stopped)}",
             {"parameters": stopped, "of": len(probe.model.parameters)},
             severity="warning",
-            cause="the output projection uses embedding.weight.data or a detached copy of the embeddings, which are "
-            "trained only as embeddings of the input",
+            cause="the output projection uses embedding.weight.data, a detached copy of the embeddings, or "
+            "nn.Parameter(embedding.weight), which makes another parameter; the embeddings are trained only as "
+            "embeddings of the input",
             fix="project with the parameter itself: torch.nn.functional.linear(x, embedding.weight)",
         )
 
@@ -412,7 +442,7 @@ def look_behind_zeros(probe: Probe, check: Callable[[bool], Iterable[Finding]]) 
     codes = {finding.code for finding in first}
     yield from (finding for finding in first if finding.code not in HIDDEN)
     yield from (finding for finding in second if finding.code in HIDDEN or finding.code not in codes)
-    groups = group_by_module(list(zeros), [name for name, _ in _parameters(probe)])
+    groups = group_by_module(list(zeros), [name for name, _ in probe.model.parameters])
     yield make_finding(
         "zero-at-start",
         "some parameters are zero and hide parts of the model; checks of their effect used random numbers instead: "
@@ -436,7 +466,7 @@ def _other_numbers(probe: Probe) -> Iterator[Mapping[str, Tensor]]:
 
     A zero behind another one has a gradient only after that one has changed.
     """
-    zeros = {name: tensor.detach() for name, tensor in _parameters(probe) if not tensor.any()}
+    zeros = {name: tensor.detach() for name, tensor in probe.model.parameters if not tensor.any()}
     changed: dict[str, Tensor] = {}
     additive: set[str] = set()
     try:
@@ -458,7 +488,7 @@ def _hides(probe: Probe, name: str, zero: Tensor) -> bool:
     Without it, the parameters that it multiplies have no gradient. A bias hides nothing. A single number may also
     multiply something without parameters, such as sinusoidal positions.
     """
-    others = {other for other, _ in _parameters(probe)} - {name}
+    others = {other for other, _ in probe.model.parameters} - {name}
     before = set(_with_gradient(probe, others))
     signs = torch.randint(2, zero.shape, generator=probe.generator) * 2 - 1
     zero.copy_(SIZE * signs)
@@ -469,7 +499,7 @@ def _hides(probe: Probe, name: str, zero: Tensor) -> bool:
 
 def _with_gradient(probe: Probe, names: Iterable[str]) -> list[str]:
     """The parameters among those with these names that the loss has a gradient for; all if it has none for any."""
-    tensors = {name: tensor for name, tensor in _parameters(probe) if name in set(names) and tensor.requires_grad}
+    tensors = {name: tensor for name, tensor in probe.model.parameters if name in set(names) and tensor.requires_grad}
     if not tensors:
         return []
     source, target = probe.random_sources(4, SOURCE_LENGTH), probe.random_targets(4, TARGET_LENGTH + 1)
@@ -479,9 +509,3 @@ def _with_gradient(probe: Probe, names: Iterable[str]) -> list[str]:
     gradients = compute_gradients(loss, list(tensors.values()))
     pairs = zip(tensors, gradients, strict=True)
     return [name for name, gradient in pairs if gradient is not None and gradient.to_dense().any()]
-
-
-def _parameters(probe: Probe) -> NamedParameters:
-    """The parameters that were passed, or those of the model if it can be found."""
-    models = modules_of(probe.model.forward)
-    return probe.model.parameters or tuple(pair for model in models for pair in model.named_parameters())

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dragoman.doctor.model.probe import Probe, modules_of
+from dragoman.doctor.model.probe import Probe, submodules_of
 from dragoman.errors import UserError
 
 Ids = tuple[Tensor, Tensor]
@@ -108,11 +108,10 @@ def _events(probe: Probe, ids: Ids) -> list[_Event]:
         return record
 
     with ExitStack() as hooks:
-        for root in modules_of(probe.model.forward):
-            for name, module in root.named_modules():
-                if name and not isinstance(module, torch.jit.ScriptModule):
-                    hooks.callback(module.register_forward_hook(hook(name), with_kwargs=True).remove)
-        with torch.enable_grad():  # the fast path of torch, which skips modules, is not taken
+        for name, module in submodules_of(probe.model.forward):
+            if name and not isinstance(module, torch.jit.ScriptModule):
+                hooks.callback(module.register_forward_hook(hook(name), with_kwargs=True).remove)
+        with torch.set_grad_enabled(not probe.without_gradients):  # not the fast path of torch, which skips modules
             probe.call(*ids)
     return found
 

@@ -56,8 +56,18 @@ def check_not_deterministic(probe: Probe, source: Tensor, target: Tensor) -> Ite
 
 def check_not_logits(probe: Probe, output: Tensor) -> Iterator[Finding]:
     """Recognize probabilities: they are not negative and sum to 1."""
+    if bool((output < 0).any()):
+        return
     sums = output.detach().cpu().double().sum(dim=-1)
-    if bool((output >= 0).all()) and bool(((sums - 1).abs() < 0.02).all()):
+    over_positions = output.detach().cpu().double().sum(dim=1)
+    if bool(((over_positions - 1).abs() < 0.02).all()):
+        yield make_finding(
+            "not-logits",
+            "the model returns probabilities that sum to 1 over the positions of the target, not over words",
+            {"smallest": float(output.min()), "sum": float(over_positions.mean())},
+            cause="the last softmax is over another dimension, such as softmax(dim=1)",
+        )
+    elif bool(((sums - 1).abs() < 0.02).all()):
         probe.returns_probabilities = True
         yield make_finding(
             "not-logits",
@@ -158,8 +168,8 @@ def check_length_limit(probe: Probe, promised: bool) -> Iterator[Finding]:
 
 
 def _find_limit(probe: Probe, side: Side, failing: int) -> int:
-    """The longest source or target for which the model does not fail, by bisection."""
-    low, high = 1, failing
+    """The longest source or target for which the model does not fail, by bisection from a length that works."""
+    low, high = SOURCE_LENGTH if side == "source" else TARGET_LENGTH, failing
     while high - low > 1:
         middle = (low + high) // 2
         works = isinstance(_try_length(probe, side, middle), Tensor)

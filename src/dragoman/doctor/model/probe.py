@@ -38,6 +38,8 @@ class ExaminedModel:
     Attributes:
         forward: What was given: a model, or a function that uses one.
         call: How it is called, from source and target ids to logits; `forward` itself for None.
+        parameters_given: The parameters belong to a model that was given, or were given themselves: they must get
+            gradients. Otherwise, they were found in a function, which may translate without gradients.
     """
 
     forward: Forward
@@ -49,6 +51,7 @@ class ExaminedModel:
     parameters: NamedParameters
     max_length: int
     call: Forward | None = None
+    parameters_given: bool = True
 
 
 class Probe:
@@ -63,6 +66,7 @@ class Probe:
         max_lengths: Ids that a source and a target may have; `check_length_limit` lowers them.
         without_dropout: Call the model without dropout; `check_not_deterministic` sets it.
         fixed_seed: Reset torch's random numbers before each call; `check_not_deterministic` sets it.
+        without_gradients: Gradients cannot be computed; `check_training_fails` sets it.
         one_at_a_time: Feed one sentence per call; `check_batch_leak` sets it.
         returns_probabilities: The model returns probabilities; `check_not_logits` sets it.
         changed_ids: Whether the model has changed its source ids or its target ids, in copies of those of the checks.
@@ -81,6 +85,7 @@ class Probe:
         self.max_lengths: dict[Side, int] = {"source": model.max_length, "target": model.max_length}
         self.without_dropout = False
         self.fixed_seed = False
+        self.without_gradients = False
         self.one_at_a_time = False
         self.returns_probabilities = False
         self.changed_ids: set[Side] = set()
@@ -230,12 +235,35 @@ def _elements(value: Any) -> Iterator[Any]:
 
 def modules_of(forward: Forward) -> list[nn.Module]:
     """The model, or the models that a function uses, which may have decorators such as torch.no_grad()."""
+    return list(_named_modules_of(forward).values())
+
+
+def submodules_of(forward: Forward) -> Iterator[tuple[str, nn.Module]]:
+    """All modules that a function uses, with the names of its variables if it uses several models."""
+    roots = _named_modules_of(forward)
+    for variable, root in roots.items():
+        for name, module in root.named_modules():
+            yield ".".join(filter(None, (variable if len(roots) > 1 else "", name))), module
+
+
+def parameters_of(forward: Forward) -> NamedParameters:
+    """The parameters of the model, or of the models that a function uses, each once."""
+    modules = _named_modules_of(forward)
+    found: dict[int, tuple[str, Tensor]] = {}
+    for variable, module in modules.items():
+        for name, tensor in module.named_parameters():
+            found.setdefault(id(tensor), (name if len(modules) == 1 else f"{variable}.{name}", tensor))
+    return tuple(found.values())
+
+
+def _named_modules_of(forward: Forward) -> dict[str, nn.Module]:
+    """The model, or the models that a function uses, by the names of variables."""
     function = inspect.unwrap(forward)
-    values: list[Any] = [forward, getattr(forward, "__self__", None)]
+    values: dict[str, Any] = {"model": forward, "self": getattr(forward, "__self__", None)}
     if inspect.isfunction(function):
         used = {name: value for name, value in function.__globals__.items() if name in _names(function.__code__)}
-        values += [*inspect.getclosurevars(function).nonlocals.values(), *used.values()]
-    return [value for value in values if isinstance(value, nn.Module)]
+        values |= used | dict(inspect.getclosurevars(function).nonlocals)
+    return {name: value for name, value in values.items() if isinstance(value, nn.Module)}
 
 
 def _names(code: CodeType) -> set[str]:
@@ -364,8 +392,6 @@ def named_parameters(parameters: Any) -> NamedParameters:
     Raises:
         UserError: Something else was passed, such as ``model.parameters()``.
     """
-    if parameters is None:
-        return ()
     if isinstance(parameters, nn.Module) or callable(parameters) or not isinstance(parameters, Iterable):
         raise _not_named(f"an object of type {type(parameters).__name__}")
     pairs = tuple(parameters.items() if isinstance(parameters, Mapping) else parameters)

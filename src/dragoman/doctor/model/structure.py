@@ -9,7 +9,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -38,6 +38,7 @@ from dragoman.doctor.model.probe import (
     plain_attributes,
     plain_modules,
     plain_tensors,
+    submodules_of,
 )
 from dragoman.errors import UserError, counted
 
@@ -331,6 +332,9 @@ def note_structure(probe: Probe, source: Tensor, target: Tensor, untrained: bool
     yield from _note_norms(record)
     yield from _note_sharing(record)
     yield from _note_scale(record)
+    yield from _note_softmax(record)
+    yield from _note_heads(record)
+    yield from _note_skipped(record)
     yield from _note_frequencies(probe, record)
     yield from _note_plain_tensors(probe, source, target)
     if untrained:
@@ -346,6 +350,10 @@ class _Call:
     output: Any
 
 
+_Numbers = tuple[int, int, int]
+"""What identifies the numbers of a tensor, of any shape: where they are, how many, and how often they were changed."""
+
+
 @dataclass(frozen=True)
 class _Scores:
     """Attention scores before a softmax.
@@ -354,31 +362,36 @@ class _Scores:
         place: The module that computes them.
         factor: What the products of queries and keys are multiplied by.
         width: Numbers of a query.
-        query: Root mean square of the numbers of queries before they are scaled.
+        size: Root mean square of the numbers of queries before they are scaled.
+        heads: How many heads the matrix of queries is used for.
+        query: What the matrix of queries is multiplied by, and `key`: the same for keys.
     """
 
     place: str
     factor: float
     width: int
-    query: float
+    size: float
+    heads: int
+    query: _Numbers | None
+    key: _Numbers | None
 
 
 class _Record:
     """What a call of a model computes."""
 
-    def __init__(self, roots: Sequence[nn.Module]) -> None:
+    def __init__(self, forward: Forward) -> None:
         self.names: dict[nn.Module, str] = {}
         self.parents: dict[nn.Module, set[tuple[nn.Module, str]]] = defaultdict(set)
-        for root in roots:
-            for name, module in root.named_modules():
-                self.names.setdefault(module, name or type(module).__name__)
-            for module in root.modules():
-                for attribute, child in module._modules.items():
-                    if child is not None:
-                        self.parents[child].add((module, attribute))
+        for name, module in submodules_of(forward):
+            self.names.setdefault(module, name or type(module).__name__)
+            for attribute, child in module._modules.items():
+                if child is not None:
+                    self.parents[child].add((module, attribute))
+        self.lengths = {SOURCE_LENGTH, TARGET_LENGTH}  # of sequences; some models get padded ones
         self.calls: list[_Call] = []
         self.stack: list[nn.Module] = []
         self.scores: list[_Scores] = []
+        self.wrong_softmax: dict[str, int] = {}  # modules, and the dimension of attention over which the softmax is
         self.angles: list[Tensor] = []
         self.sums: list[tuple[str, float, float]] = []  # module, size of embeddings of words, size of what is added
 
@@ -394,9 +407,8 @@ class _Record:
 
 def _record(probe: Probe, source: Tensor, target: Tensor) -> _Record | None:
     """What one call of the model computes; None if no module is found, or if hooks disturb the model."""
-    roots = modules_of(probe.model.forward)
-    record = _Record(roots)
-    if not roots:
+    record = _Record(probe.model.forward)
+    if not record.names:
         return None
 
     def enter(module: nn.Module, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
@@ -413,8 +425,9 @@ def _record(probe: Probe, source: Tensor, target: Tensor) -> _Record | None:
             if not isinstance(module, torch.jit.ScriptModule):
                 hooks.callback(module.register_forward_pre_hook(enter, with_kwargs=True).remove)
                 hooks.callback(module.register_forward_hook(leave, with_kwargs=True).remove)
+        gradients = not probe.without_gradients  # they avoid the fast path of torch, which skips modules
         try:
-            with _Arithmetic(record, (source, target)), torch.enable_grad():  # no fast path, which skips modules
+            with _Arithmetic(record, (source, target)), torch.set_grad_enabled(gradients):
                 probe.call(source, target)
         except UserError:
             return None
@@ -425,10 +438,16 @@ def _record(probe: Probe, source: Tensor, target: Tensor) -> _Record | None:
 class _Fact:
     """What is known about a tensor: that it is a factor times something."""
 
-    kind: str  # "words": embeddings of words, "linear": the output of a linear layer, "scores": queries times keys
+    # "words": embeddings of words, "linear": the output of a linear layer, "scores": queries times keys, "weights": the
+    # softmax of scores over another dimension than the last
+    kind: str
     factor: float
-    width: int = 0
+    width: int = 0  # of the output of a linear layer, or of the queries of scores
     size: float = 0.0  # root mean square before it is multiplied
+    heads: int = 1  # for which the linear layer is used: the third dimension of its input (batch, length, heads, width)
+    given: _Numbers | None = None  # the input of the linear layer, of scores: that of queries
+    key: _Numbers | None = None  # of scores: the input of the linear layer of keys
+    place: str = ""  # of scores: the module that computes them
 
 
 _SAME = frozenset(
@@ -470,6 +489,8 @@ _SAME = frozenset(
     }
 )
 """Functions that move or hide numbers."""
+_KEPT = frozenset({"dropout", "masked_fill", "masked_fill_", "contiguous", "clone", "to", "float", "nan_to_num"})
+"""Functions after which attention weights have the same dimensions."""
 _TIMES = frozenset({"mul", "mul_", "__mul__", "__rmul__", "__imul__", "multiply"})
 _DIVIDE = frozenset({"div", "div_", "__truediv__", "__itruediv__", "true_divide", "divide", "__div__", "__idiv__"})
 _ADD = frozenset({"add", "add_", "__add__", "__radd__", "__iadd__", "sub", "sub_", "__sub__", "__isub__"})
@@ -498,6 +519,8 @@ class _Arithmetic(TorchFunctionMode):
         """Call a function of torch, and note what is known about its result."""
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
+        if name == "einsum" and len(args) == 2 and isinstance(args[1], list | tuple):
+            args = (args[0], *args[1])
         before = [self._fact(each) for each in args[:3]]
         self._look(name, func, args, kwargs, before)
         result = func(*args, **kwargs)
@@ -519,15 +542,13 @@ class _Arithmetic(TorchFunctionMode):
     ) -> None:
         """Record scores before their softmax, sums of words and positions, and the angles of positions."""
         record = self.record
-        if name == "softmax" and facts and facts[0] is not None and facts[0].kind == "scores":
-            scores = facts[0]
-            record.scores.append(_Scores(record.place, scores.factor, scores.width, scores.size))
+        if name in ("softmax", "exp") and facts and facts[0] is not None and facts[0].kind == "scores":
+            self._record_scores(facts[0], 1.0)
         elif func is F.scaled_dot_product_attention and len(facts) > 1:
             width = args[0].shape[-1]
             product = self._scores(facts[0], facts[1], width)
             if product is not None:
-                factor = product.factor * (kwargs.get("scale") or width**-0.5)
-                record.scores.append(_Scores(record.place, factor, width, product.size))
+                self._record_scores(product, kwargs.get("scale") or width**-0.5)
         elif name in _ADD and len(args) > 1:
             for words, other in ((0, 1), (1, 0)):
                 fact = facts[words]
@@ -549,9 +570,12 @@ class _Arithmetic(TorchFunctionMode):
     ) -> _Fact | None:
         """What is known about the result of a function."""
         if func is F.linear:
-            return _Fact("linear", 1.0, size=_rms(result))
+            heads = args[0].shape[2] if args[0].dim() == 4 else 1
+            self.kept.append(args[0])
+            return _Fact("linear", 1.0, result.shape[-1], _rms(result), heads, _numbers(args[0]))
         if func is F.embedding:
             ids = args[0] if args else kwargs["input"]
+            self.record.lengths |= {size for size in ids.shape if size >= SOURCE_LENGTH}
             same = any(ids.shape in (own.shape, own.T.shape) and self._equal(ids, own) for own in self.ids)
             return _Fact("words", 1.0) if same else None
         fact = facts[0] if facts else None
@@ -562,6 +586,13 @@ class _Arithmetic(TorchFunctionMode):
             if name in _TIMES and len(args) > 1 and facts[1] is not None:
                 return _multiplied(facts[1], args[0], 1)
             return None
+        if fact.kind == "weights":
+            if name in _PRODUCT and fact.width != args[0].dim() - 1:
+                self.record.wrong_softmax[fact.place] = fact.width
+            return fact if name in _KEPT else None
+        if name == "softmax" and fact.kind == "scores":
+            dimension = kwargs.get("dim", other)
+            return _Fact("weights", 1.0, dimension % result.dim(), place=fact.place) if dimension is not None else None
         if name in _SAME:
             return fact
         if name in _TIMES:
@@ -575,7 +606,14 @@ class _Arithmetic(TorchFunctionMode):
     def _scores(self, query: _Fact | None, key: _Fact | None, width: int) -> _Fact | None:
         if query is None or key is None or not query.kind == key.kind == "linear" or not width:
             return None
-        return _Fact("scores", query.factor * key.factor, width, query.size)
+        heads = query.heads if width == query.width else 1  # otherwise, heads are split after the linear layer
+        place = self.record.place
+        return _Fact("scores", query.factor * key.factor, width, query.size, heads, query.given, key.given, place)
+
+    def _record_scores(self, fact: _Fact, factor: float) -> None:
+        self.record.scores.append(
+            _Scores(fact.place, fact.factor * factor, fact.width, fact.size, fact.heads, fact.given, fact.key)
+        )
 
     def _equal(self, ids: Tensor, own: Tensor) -> bool:
         ids = ids.detach().cpu()
@@ -590,7 +628,7 @@ def _multiplied(fact: _Fact, other: Any, power: int) -> _Fact | None:
         number = float(other)
     except (TypeError, ValueError, RuntimeError):  # several numbers
         return None
-    return None if number == 0 else _Fact(fact.kind, fact.factor * number**power, fact.width, fact.size)
+    return None if number == 0 else replace(fact, factor=fact.factor * number**power)
 
 
 def _contracted(equation: Any, operand: Tensor) -> int:
@@ -601,6 +639,10 @@ def _contracted(equation: Any, operand: Tensor) -> int:
     first, _, second = inputs.partition(",")
     letters = [letter for letter in first if letter in second and letter not in output]
     return operand.shape[first.index(letters[0])] if len(letters) == 1 else 0
+
+
+def _numbers(tensor: Tensor) -> _Numbers:
+    return tensor.data_ptr(), tensor.numel(), tensor._version
 
 
 def _rms(tensor: Tensor) -> float:
@@ -669,7 +711,7 @@ def _note_sharing(record: _Record) -> Iterator[Finding]:
         else:
             continue
         places = record.parents[module]
-        if not places or not all(_is_sequence(call) for call in calls):  # a loop over sentences or positions
+        if not places or not all(_is_sequence(record, call) for call in calls):  # a loop over sentences or positions
             continue
         if len(calls) > 1 and (len(places) > 1 or len(calls) > _calls_of_parents(record, module)):
             found[module] = f"one {what} is used {len(calls)} times in a call, at different places"
@@ -682,9 +724,9 @@ def _note_sharing(record: _Record) -> Iterator[Finding]:
         yield make_finding("shared-module", f"{what}: {list_names(modules)}", {"modules": modules})
 
 
-def _is_sequence(call: _Call) -> bool:
+def _is_sequence(record: _Record, call: _Call) -> bool:
     """Whether a module receives all positions of a source or a target."""
-    return any({SOURCE_LENGTH, TARGET_LENGTH} & set(each.shape) for each in call.inputs)
+    return any(record.lengths & set(each.shape) for each in call.inputs)
 
 
 def _matrices(module: nn.Module) -> int:
@@ -700,22 +742,63 @@ def _calls_of_parents(record: _Record, module: nn.Module) -> int:
     return total or 1
 
 
-MIN_QUERY = 2.0  # times 1 / √width; T5 has queries of that size and does not divide
+MIN_QUERY = 1.5  # times 1 / √width; T5 has queries of that size and does not divide
 
 
 def _note_scale(record: _Record) -> Iterator[Finding]:
     wrong: dict[str, list[str]] = defaultdict(list)
     for scores in record.scores:
         right = scores.width**-0.5
-        if abs(scores.factor / right - 1) < 0.01 or scores.query < MIN_QUERY * right:
+        unscaled = abs(scores.factor - 1) < 1e-6
+        if abs(scores.factor / right - 1) < 0.01 or (unscaled and scores.size < MIN_QUERY * right):
             continue
         divisor = 1 / scores.factor
-        unscaled = abs(scores.factor - 1) < 1e-6
         by = "not divided by anything" if unscaled else f"divided by {divisor:.4g} = √{divisor**2:.4g}"
         wrong[f"{by}, but a query has {scores.width} numbers (√{scores.width} = {1 / right:.4g})"].append(scores.place)
     for message, places in wrong.items():
         names = list(dict.fromkeys(places))
         yield make_finding("attention-scale", f"scores are {message}: {list_names(names)}", {"modules": names})
+
+
+def _note_softmax(record: _Record) -> Iterator[Finding]:
+    """Attention whose weights sum to 1 over another dimension than that over which values are added up."""
+    if record.wrong_softmax:
+        dimensions = sorted(set(record.wrong_softmax.values()))
+        yield make_finding(
+            "softmax-dimension",
+            f"the softmax of attention is over dimension {' or '.join(map(str, dimensions))}, but values are added up "
+            f"over the last one: {list_names(record.wrong_softmax)}",
+            {"modules": list(record.wrong_softmax)},
+        )
+
+
+def _note_heads(record: _Record) -> Iterator[Finding]:
+    """Matrices that are multiplied by the numbers of each head, instead of by those of all."""
+    found = {scores.place: scores for scores in record.scores if scores.heads > 1}
+    for heads, width in dict.fromkeys((scores.heads, scores.width) for scores in found.values()):
+        names = [name for name, scores in found.items() if (scores.heads, scores.width) == (heads, width)]
+        yield make_finding(
+            "shared-module",
+            f"one matrix computes the queries of all {heads} heads, each from only {width} of {heads * width} "
+            f"numbers: {list_names(names)}",
+            {"modules": names},
+            cause="the layers of queries, keys and values are applied after the heads are split, as in "
+            "nn.Linear(head_dim, head_dim), so that all heads have the same matrices and see different numbers",
+            fix="project with nn.Linear(d_model, d_model), then split the heads",
+        )
+
+
+def _note_skipped(record: _Record) -> Iterator[Finding]:
+    """Cross-attention whose queries come from the input of the self-attention before it."""
+    read = {scores.query for scores in record.scores if scores.query is not None and scores.query == scores.key}
+    names = [scores.place for scores in record.scores if scores.query in read and scores.query != scores.key]
+    if names:
+        yield make_finding(
+            "skipped-sublayer",
+            "the cross-attention reads the numbers that the self-attention reads, not its result: "
+            f"{list_names(dict.fromkeys(names))}",
+            {"modules": names},
+        )
 
 
 DROWNED = 5.0  # words times as large as positions; in the paper, they are about as large
@@ -785,6 +868,8 @@ def _rates_of_table(table: Tensor) -> list[float] | None:
 
 def _describe_rates(rates: Sequence[float]) -> str:
     """What is wrong with the rates of the sines; empty if they fall geometrically, as in the paper."""
+    if max(rates) - min(rates) < 1e-6 * abs(rates[0]):
+        return f"all frequencies of the positions are equal, {rates[0]:.3g} radians per position"
     differences = [(b - a + math.pi) % (2 * math.pi) - math.pi for a, b in pairwise(rates)]
     spread = max(differences) - min(differences)
     step = abs(sum(differences) / len(differences))

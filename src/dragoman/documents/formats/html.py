@@ -17,7 +17,7 @@ from dragoman.documents.formats.file import DocumentFile, EncodedDocument
 from dragoman.documents.passage import PassageText, Writing, to_parts
 from dragoman.documents.sentences import WholeLines
 from dragoman.markup.elements import HTML, VOID, Elements
-from dragoman.markup.items import Fixed, Item, text_items
+from dragoman.markup.items import Fixed, text_items
 from dragoman.markup.tags import Event, fold_tags, tag_event
 
 _CUT = re.compile(r"<(?:[A-Za-z/!?]|\Z)")
@@ -53,12 +53,7 @@ class HtmlText(PassageText):
     ) -> None:
         writing = Writing(language, partial(escape, quote=False), whole_lines=whole_lines)
         elements = replace(elements, language=language if keeps_others else "")
-        super().__init__(to_parts(read_html(html, elements), writing))
-
-
-def read_html(html: str, elements: Elements) -> list[Item]:
-    """The items of a document, also if it is invalid or cut in the middle."""
-    return fold_tags(list(read_events(html, elements)))
+        super().__init__(to_parts(fold_tags(list(read_events(html, elements))), writing))
 
 
 def read_events(html: str, elements: Elements) -> Iterator[Event]:

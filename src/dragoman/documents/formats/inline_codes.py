@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,9 +10,9 @@ from dragoman.documents.formats.strings import string_writing
 from dragoman.documents.passage import Part, Writing, to_parts
 from dragoman.markup.elements import CODES, DIVIDER, STRINGS
 from dragoman.markup.items import Fixed, Group, Inner, Item, Piece, TextItem
-from dragoman.markup.messages import StringPart, decode_references, find_stretches, has_references, read_stretch
+from dragoman.markup.messages import StringPart, find_stretches, has_references, read_stretch
 from dragoman.markup.tags import Event, Tag, fold_tags, string_items
-from dragoman.markup.xml import XmlElement, XmlNode, encode_xml, raw_xml, xml_text
+from dragoman.markup.xml import XmlElement, XmlNode, encode_xml, raw_xml, replace_elements, xml_text
 
 _OPENING = {"bpt": ("rid", "i", "id"), "bx": ("rid", "id"), "sc": ("id",)}
 _CLOSING = {"ept": ("rid", "i", "id"), "ex": ("rid", "id"), "ec": ("startRef",)}
@@ -59,18 +59,10 @@ def _nodes_inside(nodes: Sequence[XmlNode], stretch: StringPart) -> Iterator[tup
 def _to_items(node: XmlNode, text: str, stretch: StringPart, is_html: bool, language: str) -> Sequence[Event]:
     if isinstance(node, XmlElement):
         return [_to_item(node, is_html, language)]
-    read = partial(read_stretch, stretch, _read_html if is_html else _read, encode=encode_xml)
+    read = partial(read_stretch, stretch, encode=encode_xml)
     found = string_items(text, read, replace(STRINGS, language=language), is_html, encode_xml)
     is_plain = not is_html and text == node.text and len(found) == 1 and isinstance(found[0], TextItem)
     return [TextItem(node.raw, node.text)] if is_plain else found
-
-
-def _read(text: str) -> Iterator[Item]:
-    yield TextItem(encode_xml(text), text)
-
-
-def _read_html(text: str) -> Iterator[Item]:
-    yield TextItem(encode_xml(text), decode_references(text))
 
 
 def _to_item(node: XmlElement, is_html: bool, language: str) -> Event:
@@ -79,20 +71,16 @@ def _to_item(node: XmlElement, is_html: bool, language: str) -> Event:
         if not node.end:
             return Fixed((raw,), CODES.rows["ph"] if node.name == "mrk" else CODES.others)
         return Group((node.start,), (node.end,), tuple(_code_items(node.children, is_html, language)), element)
-    pieces = tuple(_pieces([node], is_html, language))
+
+    def read(inside: XmlElement) -> Iterable[Piece] | None:
+        """What `sub` contains is a separate text."""
+        if inside.name != "sub":
+            return None
+        return (inside.start, Inner(tuple(_code_items(inside.children, is_html, language))), inside.end)
+
+    pieces = tuple(replace_elements([node], read))
     for names in (_OPENING, _CLOSING):
         key = next((node.attributes[each] for each in names.get(node.name, ()) if each in node.attributes), None)
         if key is not None:
             return Tag(raw, key, "opening" if names is _OPENING else "closing", pieces=pieces)
     return Fixed(pieces, element)
-
-
-def _pieces(nodes: Sequence[XmlNode], is_html: bool, language: str) -> Iterator[Piece]:
-    """What the file contains for something that is kept, in which `sub` is a separate text."""
-    for node in nodes:
-        if not isinstance(node, XmlElement):
-            yield node.raw
-        elif node.name == "sub":
-            yield from (node.start, Inner(tuple(_code_items(node.children, is_html, language))), node.end)
-        else:
-            yield from (node.start, *_pieces(node.children, is_html, language), node.end)

@@ -8,7 +8,7 @@ import posixpath
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -19,11 +19,11 @@ from dragoman.documents.formats.characters import read_xml
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.inline_codes import code_parts
 from dragoman.documents.formats.language_labels import set_language
-from dragoman.documents.passage import Part, Writing
+from dragoman.documents.passage import Part
 from dragoman.documents.segment import Segment, SegmentedDocument
 from dragoman.errors import UserError
-from dragoman.markup.elements import STRINGS, Elements
-from dragoman.markup.xml import XmlElement, XmlNode, XmlText, encode_xml, refuse_huge_xml
+from dragoman.markup.elements import STRINGS
+from dragoman.markup.xml import XmlElement, encode_xml, refuse_huge_xml, replace_elements
 from dragoman.text.translation import Translation
 
 MAX_BYTES = 300_000_000  # of the content
@@ -137,17 +137,14 @@ def open_properties(file: DocumentFile) -> PassageDocument:
         warnings.warn(f"{error}; the title and the description stay as they are", stacklevel=2)
         return PassageDocument([file.data.decode("latin-1")], partial(str.encode, encoding="latin-1"))
     elements = replace(STRINGS, language=file.languages[0])
-    return PassageDocument(list(_property_parts(root.children, file.writing(encode_xml), elements)), characters.encode)
+    writing = file.writing(encode_xml)
 
+    def read(node: XmlElement) -> Iterable[Part] | None:
+        if node.name.lower() not in _PROPERTIES or elements.is_excluded(node.name, node.attributes):
+            return None
+        return (node.start, *code_parts(node.children, writing), node.end)
 
-def _property_parts(nodes: Sequence[XmlNode], writing: Writing, elements: Elements) -> Iterator[Part]:
-    for node in nodes:
-        if isinstance(node, XmlText):
-            yield node.raw
-        elif node.name.lower() in _PROPERTIES and not elements.is_excluded(node.name, node.attributes):
-            yield from (node.start, *code_parts(node.children, writing), node.end)
-        else:
-            yield from (node.start, *_property_parts(node.children, writing, elements), node.end)
+    return PassageDocument(list(replace_elements(root.children, read)), characters.encode)
 
 
 def read_member(file: DocumentFile, archive: zipfile.ZipFile, name: str) -> XmlElement:

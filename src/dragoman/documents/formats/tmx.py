@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from dragoman.corpus.translation_units import Variants
 from dragoman.documents.formats.characters import read_xml
@@ -13,7 +13,7 @@ from dragoman.documents.passage import Part
 from dragoman.errors import UserError
 from dragoman.languages.codes import find_language
 from dragoman.markup.units import tmx_variants, variant_language
-from dragoman.markup.xml import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, xml_text
+from dragoman.markup.xml import XmlElement, XmlText, encode_xml, raw_xml, replace_elements, xml_text
 
 
 def open_tmx(file: DocumentFile) -> PassageDocument:
@@ -32,7 +32,7 @@ def open_tmx(file: DocumentFile) -> PassageDocument:
             f"{file.name}: has no text in {file.languages[0]}, only in {', '.join(sorted(counts)) or 'no language'}; "
             "choose another translator"
         )
-    return PassageDocument(list(_Tmx(file, counts).parts(root.children)), characters.encode)
+    return PassageDocument(list(replace_elements(root.children, _Tmx(file, counts).read)), characters.encode)
 
 
 class _Tmx:
@@ -50,14 +50,9 @@ class _Tmx:
         self._label = file.languages[1] if usual is None or self._source.find([usual]) else usual
         self._writing = file.writing(encode_xml)
 
-    def parts(self, nodes: Sequence[XmlNode]) -> Iterator[Part]:
-        for node in nodes:
-            if isinstance(node, XmlText):
-                yield node.raw
-            elif node.name == "tu":
-                yield from self._unit(node)
-            else:
-                yield from (node.start, *self.parts(node.children), node.end)
+    def read(self, node: XmlElement) -> Iterator[Part] | None:
+        """The parts of a unit, perhaps with a new text; None for other elements."""
+        return self._unit(node) if node.name == "tu" else None
 
     def _unit(self, unit: XmlElement) -> Iterator[Part]:
         texts = _with_text(unit)

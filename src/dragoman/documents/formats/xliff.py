@@ -93,7 +93,7 @@ class _Xliff:
         """What is in a unit or segment, with another content of its target; elements in it stay as they are."""
         sources, targets = unit.elements("source", "seg-source"), unit.elements("target")
         target = targets[0] if targets else None
-        tag = _tag_name(target.start) if target else _tag_name(sources[0].start).replace("source", "target")
+        tag = target.tag if target else sources[0].tag.replace("source", "target")
         start = _opening(target.start) if target else f"<{tag}>"
         start = with_attribute(start, "state", state) if state else start
         for node in unit.children:
@@ -118,7 +118,7 @@ class _Xliff:
         def write(key: str, element: XmlElement) -> Iterator[Part]:
             yield seam.before(xml_text(missing[key]), is_new=True)
             yield from (_opening(element.start), *self._translate(missing[key]))
-            yield f"</{_tag_name(element.start)}>"
+            yield f"</{element.tag}>"
 
         def walk(nodes: Sequence[XmlNode]) -> Iterator[Part]:
             for node in nodes:
@@ -206,11 +206,6 @@ def _mark_drafts(parts: Iterable[Part | XmlElement], unit: XmlElement, missing: 
 def _opening(start: str) -> str:
     """A start tag that may be that of an empty element, before content."""
     return re.sub(r"\s*/>$", ">", start)
-
-
-def _tag_name(start: str) -> str:
-    """The name in a start tag, with its prefix."""
-    return re.split(r"[\s/>]", start[1:], maxsplit=1)[0]
 
 
 def _require_languages(declared: Languages, languages: Languages, name: str) -> None:

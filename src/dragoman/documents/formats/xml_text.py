@@ -34,7 +34,7 @@ class XmlFragment(PassageText):
     """A document, or elements with text between them; attributes are not translated.
 
     Args:
-        nodes: What it contains, from `xml_fragment.parse_fragment`.
+        nodes: What it contains, from `parse_fragment`.
         writing: The language of the text, and how it is split.
         kept: Names of elements that are copied.
         blocks: Names of elements that end sentences.

@@ -1,4 +1,7 @@
-"""The files that the server's page and the exported web page share: their look, and the names of languages."""
+"""The files that the server's page and the exported web page share: their look, and the names of languages.
+
+`colors.css` has the colors of these and of all other pages.
+"""
 
 from __future__ import annotations
 

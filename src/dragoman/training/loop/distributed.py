@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -18,14 +18,16 @@ from torch import Tensor, nn
 from torch import distributed as dist
 from torch.distributed import PrefixStore, Store  # type: ignore[attr-defined]
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.rendezvous import rendezvous
-from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from dragoman.errors import UserError
 from dragoman.system.cpu import default_threads, usable_cores
 from dragoman.system.device import choose_device
+
+if TYPE_CHECKING:  # importing them takes as long as two thirds of torch, and only sharded training needs them
+    from torch.distributed.fsdp import FSDPModule
+    from torch.distributed.tensor import DTensor
 
 Items = TypeVar("Items", list[Any], NDArray[np.int64])
 
@@ -211,6 +213,8 @@ def wrap_distributed(
         wrapped = DistributedDataParallel(loss.to(device), gradient_as_bucket_view=True)
         wrapped.broadcast_buffers = False  # tables of positions never change; torch 2.13 renamed the argument
         return wrapped
+    from torch.distributed.fsdp import fully_shard
+
     mesh = init_device_mesh(device.type, (ranks.size,))
     for part in (*layers, loss):
         fully_shard(part, mesh=mesh)
@@ -220,7 +224,7 @@ def wrap_distributed(
 @contextmanager
 def gradient_exchange(module: nn.Module, enabled: bool) -> Iterator[None]:
     """Exchange gradients in the backward passes of a block, or only accumulate them in each process."""
-    if isinstance(module, FSDPModule):
+    if _has_shards(module):
         module.set_requires_gradient_sync(enabled)
     if isinstance(module, DistributedDataParallel) and not enabled:
         with module.no_sync():
@@ -231,12 +235,12 @@ def gradient_exchange(module: nn.Module, enabled: bool) -> Iterator[None]:
 
 def full_tensor(tensor: Tensor) -> Tensor:
     """The whole tensor, gathered from all processes if it is sharded; in that case every process must call this."""
-    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+    return tensor.full_tensor() if _is_sharded(tensor) else tensor
 
 
 def local_tensor(tensor: Tensor) -> Tensor:
     """This process's share of a tensor, which is the whole tensor unless it is sharded."""
-    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+    return tensor.to_local() if _is_sharded(tensor) else tensor
 
 
 def collect(tensors: Iterable[tuple[str, Tensor]], ranks: Ranks) -> dict[str, Tensor]:
@@ -248,12 +252,22 @@ def collect(tensors: Iterable[tuple[str, Tensor]], ranks: Ranks) -> dict[str, Te
     for name, tensor in tensors:
         whole = full_tensor(tensor).contiguous()
         if ranks.first:
-            collected[name] = whole.cpu() if isinstance(tensor, DTensor) else whole
+            collected[name] = whole.cpu() if _is_sharded(tensor) else whole
     return collected
 
 
 def distribute_like(tensor: Tensor, parameter: Tensor) -> Tensor:
     """The tensor, sharded like the parameter if that is sharded and has the same shape."""
-    if isinstance(parameter, DTensor) and tensor.shape == parameter.shape:
+    if _is_sharded(parameter) and tensor.shape == parameter.shape:
+        from torch.distributed.tensor import distribute_tensor
+
         return distribute_tensor(tensor.to(parameter.device), parameter.device_mesh, parameter.placements)
     return tensor
+
+
+def _has_shards(module: nn.Module) -> TypeGuard[FSDPModule]:
+    return hasattr(module, "set_requires_gradient_sync")
+
+
+def _is_sharded(tensor: Tensor) -> TypeGuard[DTensor]:
+    return hasattr(tensor, "device_mesh")

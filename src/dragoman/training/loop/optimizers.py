@@ -57,7 +57,9 @@ def learning_rate(settings: Training, d_model: int, step: int, spent: float) -> 
     if settings.schedule == "noam":  # Vaswani et al. 2017, eq. 3
         return float(settings.learning_rate * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
     rising = min(1.0, step / warmup)
-    return settings.learning_rate * rising * SCHEDULES[settings.schedule](step, warmup, min(spent, 1.0))
+    start, end = settings.schedule_part
+    done = start + (end - start) * min(spent, 1.0)
+    return settings.learning_rate * rising * SCHEDULES[settings.schedule](step, warmup, done)
 
 
 BLOCK_ROWS = 64

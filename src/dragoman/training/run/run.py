@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import torch
 
 from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError
+from dragoman.recipe import load_recipe
 from dragoman.settings import Recipe
 from dragoman.system.files import restore_replaced, write_text
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
@@ -176,7 +178,12 @@ class _Run:
         """Finish all stages before the last one; returns None if the run must stop."""
 
         def train_teacher(recipe: Recipe, directory: Path) -> bool:
-            return replace(self, written=recipe, output=directory, planned_speed=None, limit=None).train("auto")
+            minutes = recipe.training.minutes
+            limit = TimeLimit(minutes, time.monotonic()) if self.limit and minutes else None  # with its own end
+            if (started := directory / RECIPE_FILE).is_file():  # its training has fewer minutes, because of its end
+                minutes = load_recipe(started).training.minutes
+                recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update={"minutes": minutes})})
+            return replace(self, written=recipe, output=directory, planned_speed=None, limit=limit).train("auto")
 
         with removed_after_error(self.output if made else None):
             return Stages(self.written, self.output, self.data_directory, self.ranks, self.line, train_teacher).finish()
@@ -188,7 +195,8 @@ class _Run:
         if data.start_scores:  # validation and old text twice, and the tests once more
             old = sum(map(len, data.start_scores.old_text.values()))
             sentences += 2 * (self.recipe.training.validation_sentences + old) + sum(map(len, data.tests.values()))
-        minutes, end = limit.training_minutes(sentences, SETUP * limit.spent), limit.end_seconds(sentences)
+        planned = self.recipe.training.minutes if self.last else None
+        minutes, end = limit.training_minutes(sentences, SETUP * limit.spent, planned), limit.end_seconds(sentences)
         total = limit.spent + 60 * minutes + end
         late = (
             ""

@@ -162,6 +162,8 @@ def teacher_recipe(recipe: Recipe, data: Data, direction: Direction) -> Recipe:
         training["start_share"] = 0.0
     corpora = {"train": tuple(pairs), "validation": validation, "test": ()}
     training |= _part_of_budget(recipe.training, recipe.teachers.share)
+    if data.directions:
+        training["schedule_part"] = 0.0, recipe.teachers.share
     return recipe.model_copy(
         update={
             "name": f"{recipe.name[:180]}-{direction}",
@@ -192,6 +194,7 @@ def final_recipe(
         budget["minutes"] = max(rest - seconds / 60, least)
     if teacher:
         budget |= {"start_from": teacher, "new_vocabulary": False, "start_share": 0.0}
+        budget["schedule_part"] = recipe.teachers.share, 1.0
     return recipe.model_copy(
         update={
             "data": data.model_copy(update={"train": (*_originals(recipe, data), *synthetic)}),

@@ -17,7 +17,7 @@ from dragoman.dataset.pairs import find_training_corpora, read_pairs
 from dragoman.dataset.prepare import IN_MEMORY_PAIRS, given_pairs
 from dragoman.dataset.split import first_directions, is_counted, split_pairs
 from dragoman.doctor.data.cleaned_text import clean_data
-from dragoman.doctor.input import SourceLanguage, describe_text
+from dragoman.doctor.input import LanguageChecker, describe_text
 from dragoman.settings import Data, FilePair, Recipe, WeightedCorpus
 from dragoman.synthesis.pair_checks import require_language
 from dragoman.system.files import atomic_directory, write_json
@@ -200,7 +200,7 @@ def _require_language(key: str, files: Sequence[str], text: StageText, languages
     pairs = [(pair.source, pair.target) for pair in islice(corpus, COMPARED_PAIRS)]
     expected, other = languages[side], languages[1 - side]
     described = describe_text([pair[side] for pair in pairs], [pair[1 - side] for pair in pairs], (expected, other))
-    language = SourceLanguage(described, expected, other)
+    language = LanguageChecker(described, expected, other)
     advice = f"{key} must be in that language; remove these lines or the file"
     for file in files:
         with closing(read_lines(Path(file))) as lines:
