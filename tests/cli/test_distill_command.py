@@ -16,7 +16,7 @@ from dragoman.text.multilingual import language_tokens, name_direction
 if TYPE_CHECKING:
     from conftest import Command
 
-SMALL = ("training.steps=4", "model.d_model=16", "model.encoder_layers=1", "distillation.candidates=2")
+SMALL: tuple[str, ...] = ("training.steps=4", "model.d_model=16", "model.encoder_layers=1", "distillation.candidates=2")
 SETTINGS = [part for each in (*SMALL, "decoding.max_length=10", "data.test=[]") for part in ("--set", each)]
 
 
