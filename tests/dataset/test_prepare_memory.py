@@ -18,7 +18,8 @@ from dragoman.recipe import save_recipe
 if TYPE_CHECKING:
     from conftest import RecipeMaker
 
-LARGE = 240_000  # pairs; memory that grew with the corpus would exceed what every corpus needs
+LARGE = 240_000
+"""So many pairs that memory which grows with them is most of it."""
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def distill(
 
     The teacher translates the training text of its run, and the student learns from these translations. Its bundle
     states its quality, speed and size next to those of the teacher. If the teacher has several directions, the student
-    has them too, or those asked for: --directions de-dsb,hsb-de
+    has them, too; or choose some of them: --directions de-dsb,hsb-de
 
     Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
     """

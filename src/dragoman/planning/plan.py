@@ -167,7 +167,7 @@ class PlannedRecipe:
             f"{expected.tokens_per_second:,.0f} tokens per second on this machine",
             *_describe_directions(facts, recipe.data.temperature, expected.epochs),
             *self.machine.describe_load(),
-            *advise(facts, expected.epochs),
+            *advise(facts, expected.epochs, bool(recipe.backtranslation.mono)),
         ]
         if start:
             share = f"{facts.old_share:.2g}"
