@@ -148,10 +148,15 @@ def find_texts(
         found_in = [(each, _in_languages(each, wanted, data_directory)) for each in as_references(files, options)]
         references = [stated for _, several in found_in for stated in several]
         stated_codes = {code for each in references for code in _languages_of(each)}
-        _refuse_unused(found_in, wanted, f"--languages lists {', '.join(wanted)}")
+        _refuse_unused(found_in, wanted, f"--languages lists only {', '.join(wanted)}: list all, or leave the text out")
         if missing := [code for code in wanted if code not in stated_codes]:
             raise UserError(f"--languages {options.languages}: no file has text in {' and '.join(missing)} and another")
         return _in_directions(references)
+    if options.languages and re.fullmatch("[a-z]{2,3}(-[a-z]{2,3}){2,}", options.languages):
+        listed = options.languages.replace("-", ",")
+        raise UserError(
+            f"--languages {options.languages}: separate more than two languages by commas, such as {listed}"
+        )
     if not options.languages:
         references = as_references(files, options)
         found = pair_languages(references) if len(references) > 1 else []
@@ -194,7 +199,7 @@ def find_held_out(
                 continue
             if languages not in pair_languages(train.references, codes):  # files with --languages may have any names
                 raise UserError(
-                    f"{describe_reference(each)}: is in {'-'.join(languages)}; the training text is in "
+                    f"{describe_reference(each)}: text in {'-'.join(languages)}; the training text is in "
                     f"{'-'.join(train.languages)}"
                 )
         return [_turn(each, train.languages) for each in references]
@@ -234,7 +239,7 @@ def _refuse_unused(
             pair = "-".join(codes[:2])
             command = f"dragoman convert {shlex.quote(file_name(each))} 'converted.{{lang}}' --languages {pair}"
             not_found += f", or it does not name both; if it has text in two, convert it: {command}"
-        state = f"is in {'-'.join(languages)}" if languages else not_found
+        state = f"text in {'-'.join(languages)}" if languages else not_found
         raise UserError(f"{describe_reference(each)}: {state}; {expected}")
 
 
@@ -312,6 +317,10 @@ _SECOND_FILE = (
     "a text file needs a second one with the translation of each line; name both files, or if it is a table, rename it "
     "to .tsv"
 )
+_SAME_NAME = (
+    "a text file needs a second one with the translation of each line; if there are several pairs, both names must be "
+    "the same except for the language at the end, such as train.de and train.fr; if it is a table, rename it to .tsv"
+)
 
 
 def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusReference]:
@@ -372,7 +381,7 @@ def pair_files(files: Sequence[str]) -> list[tuple[str, str]]:
             are_pairs = all(_without_language(source) == _without_language(target) for source, target in twos)
         groups, alone = (twos, []) if are_pairs else (groups, alone)
     if alone:
-        raise UserError(f"{alone[0]}: {_SECOND_FILE}")
+        raise UserError(f"{alone[0]}: {_SAME_NAME if len(files) > 1 else _SECOND_FILE}")
     return [pair for group in groups for pair in combinations(group, 2)]
 
 
