@@ -1,6 +1,6 @@
 """A run that is killed repeatedly, and whose files are damaged, has the same weights as an uninterrupted run.
 
-`make crash-test` kills a run two hundred times, `make slow-test` twenty times.
+`make crash-test` kills runs two hundred times, `make slow-test` twenty times; half of them with several directions.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import pytest
+from three_languages import recipe_of_many, write_texts
 
 from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
@@ -84,12 +85,18 @@ def damage(run: Path, generator: random.Random) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("languages", [2, 3])
 def test_killed_run_has_the_weights_of_an_uninterrupted_one(
-    make_recipe: RecipeMaker, tmp_path: Path, request: pytest.FixtureRequest
+    languages: int, make_recipe: RecipeMaker, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    kills, seed = request.config.getoption("--kills"), request.config.getoption("--kill-seed")
+    kills, seed = request.config.getoption("--kills") // 2, request.config.getoption("--kill-seed")
     generator, counts = random.Random(seed), Counter[str]()
-    recipe = make_recipe(*SETTINGS)
+    if languages == 2:
+        recipe = make_recipe(*SETTINGS)
+    else:
+        for name, count in (("train", 200), ("validation", 10)):
+            write_texts(tmp_path, name, count)
+        recipe = recipe_of_many(tmp_path, *SETTINGS)
     assert train(recipe, tmp_path / "in-peace")
     expected = sha256(tmp_path / "in-peace" / "bundle" / "model.safetensors")
     save_recipe(recipe, tmp_path / "recipe.toml")

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 import torch
 from forked_ranks import train_in_forks
-from three_languages import PAIRS, documents, relative, write_texts
+from three_languages import PAIRS, documents, recipe_of_many, relative, write_texts
 
-from conftest import TINY
 from dragoman.bundle import Bundle, choose_direction
 from dragoman.corpus.pair import Pair
 from dragoman.dataset import prepare
@@ -78,9 +77,7 @@ def make(texts: Path) -> Callable[..., Recipe]:
     """Makes tiny recipes for all directions."""
 
     def make(*overrides: str, **data: Any) -> Recipe:
-        corpora = {"train": documents(texts), "validation": documents(texts, "validation"), **data}
-        document = {**TINY, "text": {"vocabulary_size": 600}, "data": corpora}
-        return build_recipe(document, ("training.steps=4", "training.validations=1", *overrides))
+        return recipe_of_many(texts, "training.steps=4", "training.validations=1", *overrides, **data)
 
     return make
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from conftest import fixed_captions
+from conftest import TINY, fixed_captions
+from dragoman.recipe import build_recipe
+from dragoman.settings import Recipe
 
 LETTERS = str.maketrans("aeioutdgbpkASTW", "áêìøùdtkpbgÁŠDV")
 """Spellings of the relative, whose words are those of English: its texts share no words with it, but their order."""
@@ -41,3 +43,9 @@ def documents(directory: Path, split: str = "train") -> list[dict[str, Any]]:
         }
         for languages in PAIRS
     ]
+
+
+def recipe_of_many(directory: Path, *overrides: str, **data: Any) -> Recipe:
+    """A tiny recipe for all directions of the texts; `data` changes that section."""
+    corpora = {"train": documents(directory), "validation": documents(directory, "validation"), **data}
+    return build_recipe({**TINY, "text": {"vocabulary_size": 600}, "data": corpora}, overrides)

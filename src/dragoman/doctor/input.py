@@ -149,6 +149,10 @@ MAX_PROBABILITY = 0.05  # of the source language; of texts in it, in six corpora
 MIN_PROBABILITY = 0.99  # of the target language, for texts of few words
 
 
+_BEYOND_LATIN = regex.compile(r"[^\u0000-\u024F\u1E00-\u1EFF\u2000-\u206F]")
+"""Characters after the first blocks of Latin letters and punctuation."""
+
+
 class SourceLanguage:
     """The source language of a training text.
 
@@ -195,7 +199,7 @@ class SourceLanguage:
     def _foreign_script(self, text: str) -> str | None:
         """The script of most letters, if the training text has few letters of it."""
         scripts = self._trained.scripts
-        if text.isascii() and scripts.get("Latin", 0.0) >= RARE_SCRIPT:
+        if scripts.get("Latin", 0.0) >= RARE_SCRIPT and not _BEYOND_LATIN.search(text):
             return None  # fast
         for script, share in script_shares([text]).items():
             if share >= FOREIGN_LETTERS and scripts.get(script, 0.0) < RARE_SCRIPT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +27,7 @@ MIN_PAIRS = 100
 
 _PRIOR = 1.0  # precision of the weights, which keeps them finite if all translations are good
 _ITERATIONS = 25  # of Newton's method
+_LARGEST = 30.0  # logits, so that exponentials stay finite
 
 Floats = NDArray[np.float64]
 
@@ -47,8 +49,9 @@ class Confidence(BaseModel):
         """The probability that a translation is good; None if it has no tokens."""
         if tokens == 0:
             return None
-        weights = np.array([self.constant, self.mean, self.probability, self.length])
-        return float(_sigmoid(_features(log_probability, tokens) @ weights))
+        weights = self.constant, self.mean, self.probability, self.length
+        x = sum(map(operator.mul, weights, _features(log_probability, tokens)))  # numpy is slower for four numbers
+        return 1 / (1 + math.exp(-min(max(x, -_LARGEST), _LARGEST)))
 
 
 def calibrate(translations: Sequence[Translation], references: Sequence[str]) -> Confidence | None:
@@ -75,10 +78,10 @@ def are_good(translations: Sequence[str], references: Sequence[str]) -> list[boo
     return [score >= GOOD_CHRF for score in sentence_chrf(translations, references)]
 
 
-def _features(log_probability: float, tokens: int) -> Floats:
+def _features(log_probability: float, tokens: int) -> tuple[float, float, float, float]:
     mean = log_probability / tokens
-    return np.array([1.0, mean, math.exp(mean), math.log(tokens)])
+    return 1.0, mean, math.exp(mean), math.log(tokens)
 
 
 def _sigmoid(x: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -30, 30))))
+    return np.asarray(1 / (1 + np.exp(-np.clip(x, -_LARGEST, _LARGEST))))
