@@ -100,6 +100,8 @@ def read(found: FoundTexts) -> dict[Languages, int]:
     ("files", "languages", "expected"),
     [
         (PATHS, None, {("de", "hsb"): 3, ("de", "dsb"): 3}),
+        ([*PATHS, "all.hsb", "all.de"], None, {("de", "hsb"): 3, ("de", "dsb"): 3}),
+        ([*PATHS, "reversed.jsonl"], None, {("de", "hsb"): 3, ("de", "dsb"): 3}),
         (["all.de", "all.hsb", "all.dsb"], None, {("de", "hsb"): 3, ("de", "dsb"): 3, ("hsb", "dsb"): 3}),
         (["memory.tmx"], "de,hsb,dsb", {("de", "hsb"): 1, ("de", "dsb"): 1}),
         (["table.tsv"], "de,hsb,dsb", {("de", "hsb"): 3, ("de", "dsb"): 3, ("hsb", "dsb"): 3}),
@@ -262,6 +264,9 @@ def test_held_out_text_is_in_a_direction_of_the_training_text(folder: Path) -> N
 
 def test_the_plan_has_all_directions_and_its_recipe_can_be_read(folder: Path) -> None:
     (folder / "mono.dsb").write_text("To jo.\n", "utf-8")
+    for file, message in (("none.dsb", "no such file"), ("v.en", r"does not end with .* \(de, hsb, dsb\)")):
+        with pytest.raises(UserError, match=message):
+            TrainingTexts(PATHS, (), (), FileOptions(), 1.0, None, mono=[file]).plan()
     texts = TrainingTexts(PATHS, (), (), FileOptions(), 1.0, None, keep_all=True, mono=["mono.dsb"])
     planned = texts.plan()
     recipe = parse_recipe(recipe_text(planned.name, planned.choices), (), "written")

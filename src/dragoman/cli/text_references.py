@@ -244,10 +244,30 @@ def _refuse_unused(
 
 
 def _in_directions(references: list[CorpusReference]) -> FoundTexts:
-    """Corpora that state their languages, with each pair of these in both directions."""
+    """Corpora that state their languages, with each pair of these in both directions.
+
+    All corpora in two languages have them in the same order, so that pairs are found that occur in both orders.
+    """
+    first: dict[frozenset[str], Languages] = {}
+    for each in map(_languages_of, references):
+        first.setdefault(frozenset(each), each)
+    references = [_exchange(each, first[frozenset(_languages_of(each))]) for each in references]
     found = dict.fromkeys(each for one in map(_languages_of, references) for each in (one, one[::-1]))
     directions = tuple(found)
     return FoundTexts(references, directions[0], directions)
+
+
+def _exchange(reference: CorpusReference, languages: Languages) -> CorpusReference:
+    """The corpus with its languages in this order, unless its columns are named in the other one."""
+    from dragoman.settings import FilePair
+
+    assert not isinstance(reference, str)
+    if reference.languages == languages:
+        return reference
+    if isinstance(reference, FilePair):
+        sides = {"source": reference.target, "target": reference.source}
+        return reference.model_copy(update={**sides, "languages": languages})
+    return reference if reference.columns else reference.model_copy(update={"languages": languages})
 
 
 def _in_languages(

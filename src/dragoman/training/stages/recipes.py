@@ -90,7 +90,7 @@ def _check_mono(settings: Backtranslation, data: Data) -> None:
             "translations from being learned as targets of the opposite direction"
         )
     for file in settings.mono:
-        language = mono_language(file, data)
+        language = mono_language(file, data.all_languages)
         if not any(each[1] == language and each[::-1] in data.directions for each in data.directions):
             directions = ", ".join(map("-".join, data.directions))
             raise UserError(
@@ -99,18 +99,18 @@ def _check_mono(settings: Backtranslation, data: Data) -> None:
             )
 
 
-def mono_language(file: str, data: Data) -> str:
+def mono_language(file: str, codes: Sequence[str]) -> str:
     """The language of monolingual text of a model with several directions, which its name states: ``mono.dsb.gz``.
 
     Raises:
         UserError: It states none of the languages of the model.
     """
     name = re.sub(r"(\.txt)?(\.gz)?$", "", file, flags=re.IGNORECASE)
-    language = find_language(Path(name).suffix[1:], tuple(data.all_languages))
+    language = find_language(Path(name).suffix[1:], tuple(codes))
     if language is None:
-        codes = ", ".join(data.all_languages)
         raise UserError(
-            f"{file}: rename it so that its name ends with its language, such as mono.{codes[:3]}; one of {codes}"
+            f"{file}: its name does not end with a language of the model ({', '.join(codes)}); rename it, such as to "
+            f"mono.{codes[0]}, or leave it out"
         )
     return language
 
