@@ -222,6 +222,18 @@ def test_commands_recognize_the_source(many: Path, command: Command, process: Co
     assert "choose one of them with --target-language" in refused.error
 
 
+def test_a_direction_without_training_text_has_a_warning(command: Command, tmp_path: Path) -> None:
+    make_many(CENTERED, decoding__max_length=12).save(tmp_path / "bundle")
+    warned = [
+        "has not learned from text in" in command("translate", tmp_path / "bundle", "Ein Hund.", *languages).error
+        for languages in (
+            ("--source-language", "de", "--target-language", "szl"),
+            ("--source-language", "de", "--target-language", "en"),
+        )
+    ]
+    assert warned == [True, False]
+
+
 @pytest.mark.parametrize("name", ["evaluate", "doctor output", "compare", "score"])
 def test_files_name_their_languages(name: str, many: Path, command: Command, tmp_path: Path) -> None:
     files = {code: tmp_path / f"test.{code}" for code in CODES}

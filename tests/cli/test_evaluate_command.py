@@ -31,7 +31,7 @@ def test_evaluate_prints_the_scores_of_the_translations(
     assert scores["bleu"] == pytest.approx(score, abs=6e-4)
     assert f"perplexity {scores['perplexity']:.3f}" in outcome.out
     greedy = command("evaluate", finished_run, *files, "--set", "decoding.beam_size=1")
-    assert "30 sentences, greedy" in greedy.out
+    assert "30 sentences from de into en, greedy" in greedy.out
     assert (
         "; translated by ctranslate2 in int8\n"
         in command("evaluate", finished_run, *files, "--compute-type", "int8").out

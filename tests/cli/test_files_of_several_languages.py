@@ -54,6 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     places = {"source": "a.xml", "target": "b.xml"}
     texts = [dict(zip(WORDS, words, strict=True)) for words in zip(*WORDS.values(), strict=True)]
     (tmp_path / "files.jsonl").write_text("".join(json.dumps(each | places) + "\n" for each in texts), "utf-8")
+    (tmp_path / "codes.tsv").write_text("de\ten\tfr\nHund\tdog\tchien\n", "utf-8")
     (tmp_path / "words.tsv").write_text("Tag\tday\nSohn\tson\n", "utf-8")
     (tmp_path / "src.jsonl").write_text('{"src": "Hund", "tgt": "dog"}\n', "utf-8")
     (tmp_path / "messages.po").write_text(PO, "utf-8")
@@ -99,6 +100,8 @@ def read(found: FoundTexts) -> dict[Languages, int]:
     ("files", "languages", "expected"),
     [
         (PATHS, None, {("de", "hsb"): 3, ("de", "dsb"): 3}),
+        ([*PATHS, "all.hsb", "all.de"], None, {("de", "hsb"): 3, ("de", "dsb"): 3}),
+        ([*PATHS, "reversed.jsonl"], None, {("de", "hsb"): 3, ("de", "dsb"): 3}),
         (["all.de", "all.hsb", "all.dsb"], None, {("de", "hsb"): 3, ("de", "dsb"): 3, ("hsb", "dsb"): 3}),
         (["memory.tmx"], "de,hsb,dsb", {("de", "hsb"): 1, ("de", "dsb"): 1}),
         (["table.tsv"], "de,hsb,dsb", {("de", "hsb"): 3, ("de", "dsb"): 3, ("hsb", "dsb"): 3}),
@@ -209,7 +212,11 @@ def test_several_files_of_the_same_languages_have_one_direction(folder: Path) ->
             "train.de: a text file needs a second one",
         ),
         (PATHS, "de-hsb", "de-dsb/train.dsb are in de-dsb"),
-        ([*PATHS, "v.en", "v.pt-PT"], "de,hsb,dsb", "v.en and v.pt-PT: is in en-pt-PT; --languages lists de, hsb, dsb"),
+        (
+            [*PATHS, "v.en", "v.pt-PT"],
+            "de,hsb,dsb",
+            "v.en and v.pt-PT: text in en-pt-PT; --languages lists only de, hsb, dsb: list",
+        ),
         (["all.de", "all.hsb", "one", "two"], "de,hsb", "one and two: no text in two of the languages was found"),
         (["memory.tmx"], "de,hsb,fr", "no file has text in fr"),
         (["unnamed.tsv"], "de,hsb,dsb", "or it does not name both"),
@@ -219,9 +226,16 @@ def test_several_files_of_the_same_languages_have_one_direction(folder: Path) ->
             "convert it: dragoman convert messages.po 'converted.{lang}' --languages de-hsb",
         ),
         (["sides.jsonl"], "de,hsb,dsb", "or it does not name both"),
+        (["memory.tmx"], "de-hsb-dsb", "by commas, such as de,hsb,dsb"),
+        (["codes.tsv"], None, "for all of them, list them: --languages de,en,fr"),
+        (
+            [*PATHS, "all.de", "v.en"],
+            None,
+            "all.de: a text file needs a second one with the translation of each line; if",
+        ),
         (["memory.tmx"], "de,de", "a language is named twice"),
         (["memory.tmx"], None, "for all of them, list them: --languages de,hsb,dsb"),
-        (["reversed.jsonl"], "de,dsb", "reversed.jsonl: is in hsb-de; --languages lists de, dsb"),
+        (["reversed.jsonl"], "de,dsb", "reversed.jsonl: text in hsb-de; --languages lists only de, dsb: list"),
         (["memory.tmx"], "de,", "expected language codes"),
     ],
 )
@@ -241,13 +255,13 @@ def test_held_out_text_is_in_a_direction_of_the_training_text(folder: Path) -> N
     train = find_texts(PATHS, FileOptions())
     assert len(find_held_out(["all.hsb", "all.de"], FileOptions(), train)) == 1
     assert len(find_held_out(["all.de", "all.hsb", "all.dsb"], FileOptions(), train)) == 2, "without dsb-hsb"
-    with pytest.raises(UserError, match="is in dsb-hsb; the training text is in de-hsb"):
+    with pytest.raises(UserError, match="text in dsb-hsb; the training text is in de-hsb"):
         find_held_out(["all.de", "all.hsb", "all.dsb", "all.hsb"], FileOptions(), find_texts(PATHS, FileOptions()))
     with pytest.raises(UserError, match="one and two: no text in two of the languages was found"):
         find_held_out(["all.de", "all.hsb", "one", "two"], FileOptions(), train)
     german = find_texts(PATHS[:2], FileOptions())
     for other in (["all.de", "all.dsb"], ["all.dsb", "all.hsb"]):
-        with pytest.raises(UserError, match=r"is in (de-dsb|dsb-hsb); the training text is in de-hsb"):
+        with pytest.raises(UserError, match=r"text in (de-dsb|dsb-hsb); the training text is in de-hsb"):
             find_held_out(other, FileOptions(), german)
     assert find_held_out(["all.hsb", "all.de"], FileOptions(), german) == [FilePair(source="all.de", target="all.hsb")]
     portuguese = find_texts(["v.en", "v.pt-BR", "v.pt-PT"], FileOptions())
@@ -258,6 +272,9 @@ def test_held_out_text_is_in_a_direction_of_the_training_text(folder: Path) -> N
 
 def test_the_plan_has_all_directions_and_its_recipe_can_be_read(folder: Path) -> None:
     (folder / "mono.dsb").write_text("To jo.\n", "utf-8")
+    for file, message in (("none.dsb", "no such file"), ("v.en", r"does not end with .* \(de, hsb, dsb\)")):
+        with pytest.raises(UserError, match=message):
+            TrainingTexts(PATHS, (), (), FileOptions(), 1.0, None, mono=[file]).plan()
     texts = TrainingTexts(PATHS, (), (), FileOptions(), 1.0, None, keep_all=True, mono=["mono.dsb"])
     planned = texts.plan()
     recipe = parse_recipe(recipe_text(planned.name, planned.choices), (), "written")

@@ -139,6 +139,17 @@ def test_a_server_that_answers_nothing_is_left(
     assert len(server.bodies) <= 6
 
 
+def test_a_server_that_cannot_be_reached_is_left(
+    synthesize: Any, server: TeacherServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.synthesis.collect.FIRST_PATIENCE", 0.0)
+    nothing = synthesize("--teacher", "http://127.0.0.1:9/v1")
+    assert (nothing.code, "start the server, or correct its address" in nothing.error) == (2, True), nothing.error
+    wrong = synthesize("--teacher", server.address.replace("http:", "https:"))
+    assert (wrong.code, "name it with http://" in wrong.error) == (2, True), wrong.error
+    assert not list(tmp_path.glob("out.tsv*")), "there is no answer to keep"
+
+
 def test_replies_have_a_maximum_size_and_time(server: TeacherServer, monkeypatch: pytest.MonkeyPatch) -> None:
     body = {"messages": [{"content": "x"}]}
     with pytest.raises(BusyServerError, match="not complete after 0 seconds"):
@@ -153,7 +164,7 @@ def test_the_server_says_how_long_to_wait(synthesize: Any, server: TeacherServer
     server.retry_after = "0.5"
     started = time.monotonic()
     outcome = synthesize()
-    assert "waiting 0.5 seconds" in outcome.error
+    assert "waiting 0.5 s" in outcome.error
     assert time.monotonic() - started > 0.5
 
 
@@ -177,7 +188,9 @@ def test_a_key_is_sent_and_never_shown(
     stored = [path for path in tmp_path.rglob("*") if path.is_file() and b"key-456" in path.read_bytes()]
     assert not stored
     (tmp_path / "key").write_text("secret-key-123\n")
-    right = synthesize("--key-file", tmp_path / "key", "--resume")
+    assert "--key-file" in wrong.error, "the remedy"
+    assert not (tmp_path / "out.tsv.partial").exists(), "there is no answer to keep"
+    right = synthesize("--key-file", tmp_path / "key")
     assert (right.code, "secret" in right.error + right.out) == (0, False)
 
 
@@ -213,11 +226,12 @@ def test_a_limit_of_cost(synthesize: Any, server: TeacherServer, tmp_path: Path)
     whole = synthesize("--price", "1000:1000", output=tmp_path / "whole.tsv")
     total = float(whole.error.split(", cost ")[-1].split()[0].replace(",", ""))
     close = synthesize("--price", "1000:1000", "--max-cost", str(1.1 * total), output=tmp_path / "close.tsv")
-    assert "limit of cost" not in close.error, "nothing remains"
+    assert "--max-cost" not in close.error, "nothing remains"
     outcome = synthesize("--price", "1000:1000", "--max-cost", str(total / 2))
     assert outcome.code == 0, outcome.error
     spent = float(outcome.error.split(", cost ")[-1].split()[0].replace(",", ""))
     assert 0.3 * total < spent <= total / 2
+    assert "a higher --max-cost" in outcome.error
     asked = len(server.prompts)
     (tmp_path / "out.tsv").unlink()
     assert synthesize("--resume").code == 0
@@ -289,6 +303,8 @@ def test_paragraphs_stay_together() -> None:
         (["--languages", "xx"], "expected two language codes"),
         (["--key-file", "{tmp}/none"], "No such file"),
         (["--key-variable", "sk-my-key"], "not the key itself"),
+        (["--key-variable", "NO_SUCH_KEY"], "no such environment variable"),
+        (["--teacher", "localhost:11434/v1"], "such as http://localhost:11434/v1"),
         (["--set", "decoding.beam_size=2"], "are for bundles"),
         (["--price", "cheap"], "expected the price"),
         (["--teacher", "http://192.0.2.1:1/v1"], "add --remote"),
@@ -300,6 +316,13 @@ def test_impossible_requests_get_a_message(options: list[str], message: str, syn
     outcome = synthesize(*(each.format(tmp=tmp_path) for each in options))
     assert (outcome.code, message in outcome.error) == (2, True), outcome.error
     assert "secret" not in outcome.error
+
+
+def test_a_text_in_another_language_is_not_measured(command: Command, server: TeacherServer, mono: Path) -> None:
+    teacher = ("--teacher", server.address, "--model", "m", "--languages", "en-de")
+    outcome = command("evaluate", *teacher, "--source", mono, "--reference", mono)
+    assert (outcome.code, "looks like de, not en" in outcome.error) == (2, True), outcome.error
+    assert not server.bodies
 
 
 def test_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from dragoman.cli.teachers import (
     ModelOption,
     PromptOption,
     RemoteOption,
+    refuse_other_language,
 )
 from dragoman.cli.text_references import parse_languages
 from dragoman.errors import UserError, counted
@@ -102,8 +103,10 @@ def evaluate(
         more = {"perturbed": {name: scores.to_dict() for name, scores in changed.items()}} if perturbed else {}
         print_json(report.to_dict() | engine_used | more)
         return
+    direction = " into ".join(translator.bundle.recipe.data.languages)
     print(
-        f"{counted(report.sentences, 'sentence')}, {report.decoding}; translated by {' in '.join(engine_used.values())}"
+        f"{counted(report.sentences, 'sentence')} from {direction}, {report.decoding}; translated by "
+        f"{' in '.join(engine_used.values())}"
     )
     print(f"BLEU {report.bleu:.2f}  {report.bleu_signature}")
     print(f"chrF {report.chrf:.2f}  {report.chrf_signature}")
@@ -145,6 +148,7 @@ def _evaluate_address(
     opened = given.open(address, codes, examples)
     sources, references = read_texts(source, reference)
     groups = list(group_sentences(sources, opened.size))
+    refuse_other_language(groups, codes, str(source))
     settings = SynthesisSettings(examples, max_rejected=1.0)
     kept = cache_directory() / "evaluations" / digest([opened.identity, sources])  # what was paid for, until the end
     kept.parent.mkdir(parents=True, exist_ok=True)

@@ -114,6 +114,13 @@ def open_translator(
         directory = find_bundle(bundle)
         opened = Bundle.load(directory)
     loaded = _in_direction(opened, options.languages, sample, files)
+    if loaded.is_zero_shot:
+        source, target = loaded.recipe.data.languages
+        print(
+            f"dragoman: warning: {loaded.recipe.name} has not learned from text in {source} and {target}, so "
+            "translations may be bad, or in another language; dragoman serve uses a third language in between",
+            file=sys.stderr,
+        )
     languages = loaded.stated if any(loaded.stated) else options.languages
     request = EngineRequest(
         bundle=loaded,

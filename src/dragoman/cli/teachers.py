@@ -185,7 +185,6 @@ def read_groups(files: Sequence[Path], languages: Languages, teacher: Teacher) -
     from itertools import chain
 
     from dragoman.corpus.lines import read_lines
-    from dragoman.languages.identify import other_language
     from dragoman.synthesis.sentence_groups import group_sentences
 
     for file in files:
@@ -198,10 +197,17 @@ def read_groups(files: Sequence[Path], languages: Languages, teacher: Teacher) -
     groups, names = list(group_sentences(lines, teacher.size)), ", ".join(map(str, files))
     if not groups:
         raise UserError(f"{names}: contains no text")
+    refuse_other_language(groups, languages, names)
+    return groups
+
+
+def refuse_other_language(groups: Sequence[SentenceGroup], languages: Languages, names: str) -> None:
+    """Check that the text of files is in the language to translate from; raises UserError."""
+    from dragoman.languages.identify import other_language
+
     first = [sentence for group in groups[:100] for sentence in group.sentences]
     if found := other_language(first, *languages):
         raise UserError(f"{names}: looks like {found}, not {languages[0]}; correct --languages, or name another file")
-    return groups
 
 
 def print_estimate(
@@ -292,9 +298,11 @@ def synthesize_text(
             with stop_on_signals(flag, line.log, "after the answers to what was sent"):
                 complete = synthesis.run(line.update)
         except UserError as error:
-            raise UserError(f"{error}\n{directory} keeps the answers so far; to continue, add --resume") from None
+            kept = f"\n{directory} keeps the answers so far; to continue, add --resume" if len(answers) else ""
+            raise UserError(f"{error}{kept}") from None
         if flag.requested:
-            line.log(f"stopped; {directory} keeps the answers; to continue, add --resume to the same command")
+            kept = f"{directory} keeps the answers; to continue, add --resume to the same command"
+            line.log(f"stopped; {kept if len(answers) else 'there are no answers yet'}")
             raise typer.Exit(130)
         written = synthesis.write(output, marked=marked)
         if written.rejections.counts:
@@ -303,7 +311,10 @@ def synthesize_text(
             line.log(finding)
         line.log(f"{output}: {written}; {synthesis.collector.describe_usage()}")
         if synthesis.collector.limit_reached:
-            line.log(f"the limit of cost was reached; to translate the rest, delete {output}, and add --resume")
+            line.log(
+                f"more would cost more than --max-cost; to translate the rest, delete {output}, and repeat the command "
+                "with --resume and a higher --max-cost"
+            )
         elif marked:
             line.log(f"to train on it: dragoman train FILES {output}")
     if complete or seconds is not None:

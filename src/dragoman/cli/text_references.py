@@ -147,10 +147,15 @@ def find_texts(
         found_in = [(each, _in_languages(each, wanted, data_directory)) for each in as_references(files, options)]
         references = [stated for _, several in found_in for stated in several]
         stated_codes = {code for each in references for code in _languages_of(each)}
-        _refuse_unused(found_in, wanted, f"--languages lists {', '.join(wanted)}")
+        _refuse_unused(found_in, wanted, f"--languages lists only {', '.join(wanted)}: list all, or leave the text out")
         if missing := [code for code in wanted if code not in stated_codes]:
             raise UserError(f"--languages {options.languages}: no file has text in {' and '.join(missing)} and another")
         return _in_directions(references)
+    if options.languages and re.fullmatch("[a-z]{2,3}(-[a-z]{2,3}){2,}", options.languages):
+        listed = options.languages.replace("-", ",")
+        raise UserError(
+            f"--languages {options.languages}: separate more than two languages by commas, such as {listed}"
+        )
     if not options.languages:
         references = as_references(files, options)
         found = pair_languages(references) if len(references) > 1 else []
@@ -190,7 +195,7 @@ def find_held_out(
             # training files with --languages may have any names
             if _order_of(each, train.languages) is None and languages not in pair_languages(train.references, codes):
                 raise UserError(
-                    f"{describe_reference(each)}: is in {'-'.join(languages)}; the training text is in "
+                    f"{describe_reference(each)}: text in {'-'.join(languages)}; the training text is in "
                     f"{'-'.join(train.languages)}"
                 )
         return [_turn(each, train.languages) for each in references]
@@ -230,15 +235,35 @@ def _refuse_unused(
             pair = "-".join(codes[:2])
             command = f"dragoman convert {shlex.quote(file_name(each))} 'converted.{{lang}}' --languages {pair}"
             not_found += f", or it does not name both; if it has text in two, convert it: {command}"
-        state = f"is in {'-'.join(languages)}" if languages else not_found
+        state = f"text in {'-'.join(languages)}" if languages else not_found
         raise UserError(f"{describe_reference(each)}: {state}; {expected}")
 
 
 def _in_directions(references: list[CorpusReference]) -> FoundTexts:
-    """Corpora that state their languages, with each pair of these in both directions."""
+    """Corpora that state their languages, with each pair of these in both directions.
+
+    All corpora in two languages have them in the same order, so that pairs are found that occur in both orders.
+    """
+    first: dict[frozenset[str], Languages] = {}
+    for each in map(_languages_of, references):
+        first.setdefault(frozenset(each), each)
+    references = [_exchange(each, first[frozenset(_languages_of(each))]) for each in references]
     found = dict.fromkeys(each for one in map(_languages_of, references) for each in (one, one[::-1]))
     directions = tuple(found)
     return FoundTexts(references, directions[0], directions)
+
+
+def _exchange(reference: CorpusReference, languages: Languages) -> CorpusReference:
+    """The corpus with its languages in this order, unless its columns are named in the other one."""
+    from dragoman.settings import FilePair
+
+    assert not isinstance(reference, str)
+    if reference.languages == languages:
+        return reference
+    if isinstance(reference, FilePair):
+        sides = {"source": reference.target, "target": reference.source}
+        return reference.model_copy(update={**sides, "languages": languages})
+    return reference if reference.columns else reference.model_copy(update={"languages": languages})
 
 
 def _in_languages(
@@ -322,6 +347,10 @@ _SECOND_FILE = (
     "a text file needs a second one with the translation of each line; name both files, or if it is a table, rename it "
     "to .tsv"
 )
+_SAME_NAME = (
+    "a text file needs a second one with the translation of each line; if there are several pairs, both names must be "
+    "the same except for the language at the end, such as train.de and train.fr; if it is a table, rename it to .tsv"
+)
 
 
 def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusReference]:
@@ -382,7 +411,7 @@ def pair_files(files: Sequence[str]) -> list[tuple[str, str]]:
             are_pairs = all(_without_language(source) == _without_language(target) for source, target in twos)
         groups, alone = (twos, []) if are_pairs else (groups, alone)
     if alone:
-        raise UserError(f"{alone[0]}: {_SECOND_FILE}")
+        raise UserError(f"{alone[0]}: {_SAME_NAME if len(files) > 1 else _SECOND_FILE}")
     return [pair for group in groups for pair in combinations(group, 2)]
 
 

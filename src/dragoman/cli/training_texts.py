@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -138,13 +139,19 @@ class TrainingTexts:
 
     def plan(self, overrides: Sequence[str] = ()) -> PlannedRecipe:
         """The recipe for these files; a bundle to start from must agree with it and with the overrides."""
+        from dragoman.corpus.checks import existing_file
         from dragoman.dataset.pairs import check_first_pairs
         from dragoman.planning.plan import plan_recipe
         from dragoman.system.progress import ProgressLine
+        from dragoman.training.stages.recipes import mono_language
 
         texts, directory = self.texts(), self.data_directory
         if self.limit and (warning := self._describe_delay(self.limit)):
             print_to_stderr(warning)
+        for file in self.mono:
+            existing_file(file)
+            if texts.directions:
+                mono_language(file, list(dict.fromkeys(chain.from_iterable(texts.directions))))
         held_out = (*texts.validation, *texts.test)
         check_first_pairs(held_out, texts.languages, directory)  # before the training text is read, which takes long
         with ProgressLine("planning", often_short=True) as line:

@@ -108,7 +108,7 @@ def states_machine(header: Sequence[str]) -> bool:
 
 
 def languages_of_columns(header: Sequence[str], file: CorpusFile) -> list[str]:
-    """The languages after which the chosen columns are named, in their order, or two of the first row, or none."""
+    """The languages after which the chosen columns are named, in their order, or those in the first row."""
     names = chosen_names(header, file)
     return names if states_machine(header) else languages_of_header(names)
 
@@ -332,13 +332,13 @@ def looks_like_header(values: Iterable[str], languages: Iterable[str]) -> bool:
 
 
 def languages_of_header(names: Iterable[str]) -> list[str]:
-    """The codes of the two columns that are named after languages, such as ``de-DE`` and ``English``, or an empty list.
+    """The codes of columns that are named after languages, such as ``de-DE`` and ``English``; none if it is only one.
 
     Words such as ``id``, which is also a code, do not name a language, nor do codes of three letters: many are words.
     """
     words = (without_region(name) if looks_like_tag(name) else name for name in map(str.strip, names))
     found = [code for word in words if word.casefold() not in _OTHER_WORDS and (code := known_language(word))]
-    return found if len(found) == len(set(found)) == 2 else []
+    return found if len(found) == len(set(found)) > 1 else []
 
 
 def has_word(cell: str, words: frozenset[str]) -> bool:

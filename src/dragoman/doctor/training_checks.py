@@ -102,6 +102,9 @@ def check_validation(
     sources, references = [pair.source for pair in translated], [pair.target for pair in translated]
     findings = check_translations(sources, references, translations, report, decoding)
     if report.perplexity > UNTRAINED:
-        first = f"train longer, because the perplexity is still {report.perplexity:,.0f}; if the loss no longer falls, "
-        findings = [replace(finding, fix=first + finding.fix) for finding in findings]
+        fix = (  # of what a model does that has hardly learned, each other cause is a guess
+            f"train longer, because the perplexity is still {report.perplexity:,.0f}; if it no longer falls, look for "
+            "the cause with dragoman doctor data and dragoman doctor model"
+        )
+        findings = [replace(finding, fix=fix) for finding in findings]
     return [finding for finding in findings if spent >= SETTLED or finding.code == "exposure-gap"]

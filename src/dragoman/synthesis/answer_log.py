@@ -85,9 +85,11 @@ class AnswerLog:
         self.usage = self.usage.plus(answer.usage)
 
     def close(self) -> None:
-        """Close the file. What a full disk has refused was reported before, by `append`."""
+        """Close the file, and delete it if it is empty. What a full disk has refused was reported by `append`."""
         with suppress(OSError):
             self._file.close()
+            if not self._places:
+                self.path.unlink()
 
 
 def _answer_of(stored: dict[str, Any]) -> Answer:

@@ -26,6 +26,11 @@ PARALLEL = 4
 PATIENCE = 600.0
 """Seconds without any answer after which the server counts as gone."""
 
+FIRST_PATIENCE = 15.0
+"""The same for one that has never answered and cannot be reached: it was not started, or its address is wrong."""
+
+_BETWEEN_MESSAGES = 30.0  # seconds; a server that limits requests refuses every few of them
+
 MOST_FAILURES = 5
 """A request that fails so often by itself (500, a damaged reply) is not sent again."""
 
@@ -180,7 +185,8 @@ class Collector:
         answers others refuses a request, this failure is stored as its answer, so that it is not sent again.
 
         Raises:
-            UserError: The server refuses everything, or does not answer any request for `PATIENCE` seconds.
+            UserError: The server refuses everything, does not answer any request for `PATIENCE` seconds, or has never
+                answered and cannot be reached for `FIRST_PATIENCE` seconds.
         """
         workers = _Workers(self.teacher, self.parallelism.most)
         remaining = (each for each in requests if each.name not in self.answers)
@@ -191,6 +197,7 @@ class Collector:
         problem: Exception | None = None
         failures = _Failures(self.answers)
         last_answer, pause_until, losses = time.monotonic(), 0.0, 0
+        last_message = -math.inf
         try:
             while True:
                 if upcoming is None or upcoming.name in self.answers:  # the same sentences may occur twice
@@ -234,14 +241,17 @@ class Collector:
                     if result.status not in (None, 200):
                         self.parallelism.refused()
                     waited = time.monotonic() - last_answer
-                    if waited > PATIENCE and not result.concerns_request:
+                    if result.status is None and not len(self.answers) and waited > FIRST_PATIENCE:
+                        problem = UserError(f"{result}; start the server, or correct its address")
+                    elif waited > PATIENCE and not result.concerns_request:
                         problem = UserError(f"{result}; it has not answered for {waited / 60:.0f} minutes")
                     wait = wait if result.seconds is None else result.seconds
                 if is_sent_again:
                     again.append(request)  # behind the others, which it must not hold up
                     pause_until = time.monotonic() + wait
-                    if losses in (1, 5) or wait > 5:
-                        self.log(f"{describe_failure(result)}; waiting {wait:.3g} seconds")
+                    if time.monotonic() > last_message + _BETWEEN_MESSAGES:
+                        self.log(f"{describe_failure(result)}; waiting {wait:.3g} s")
+                        last_message = time.monotonic()
         except KeyboardInterrupt:  # a second Ctrl-C does not wait
             sent.clear()
             raise

@@ -35,6 +35,17 @@ MAX_WAIT = 300.0
 
 _MOST_KEY_BYTES = 10_000
 
+_OTHER_KEY = "name a valid key with --key-file or --key-variable"
+_OTHER_ADDRESS = "check the address, which often ends in /v1 for a language model, and the name of the model"
+_REMEDIES = {401: _OTHER_KEY, 403: _OTHER_KEY, 404: _OTHER_ADDRESS, 405: _OTHER_ADDRESS}
+"""What to do about the status of a refusal."""
+
+_TLS_PROBLEMS = {
+    "WRONG_VERSION_NUMBER": "the server does not speak https; name it with http://",
+    "CERTIFICATE_VERIFY_FAILED": "this machine does not trust the certificate of the server",
+}
+"""What errors of TLS that never pass mean, by their names in OpenSSL."""
+
 
 class BusyServerError(Exception):
     """A request that may succeed later: the server is busy or restarts, or the connection was lost.
@@ -115,6 +126,8 @@ def read_key(file: Path | None, variable: str | None) -> str | None:
         name, text = f"--key-variable {shortened(variable)}", os.environ.get(variable, "")
         if not re.fullmatch(r"[A-Za-z_]\w{0,60}", variable):
             raise UserError("--key-variable: expected the name of an environment variable, not the key itself")
+        if variable not in os.environ:
+            raise UserError(f"{name}: there is no such environment variable; set and export it")
     key = text.strip()
     if not re.fullmatch("[!-~]+", key):
         raise UserError(f"{name}: expected a key, one word of ASCII characters")
@@ -165,6 +178,8 @@ class HttpClient:
             with self._session.post(url, json=data, timeout=self.timeouts, allow_redirects=False, stream=True) as reply:
                 text = self._read_text(reply, url)
         except (requests.ConnectionError, requests.Timeout) as error:
+            if problem := next((text for name, text in _TLS_PROBLEMS.items() if name in str(error)), None):
+                raise UserError(f"{url}: {problem}") from None
             status = 408 if isinstance(error, requests.ReadTimeout) else None
             raise BusyServerError(f"{url}: {self._describe(error)}", status=status) from None
         except requests.RequestException as error:
@@ -176,7 +191,8 @@ class HttpClient:
             location = reply.headers.get("Location", "")
             moved = f" to {self.hide_key(location)}; name that address" if location else ""
             problem = f"{url}: answers {reply.status_code} {reply.reason}{moved}{self._explanation(text)}"
-            raise RefusedRequestError(problem, reply.status_code)
+            remedy = f"; {_REMEDIES[reply.status_code]}" if reply.status_code in _REMEDIES else ""
+            raise RefusedRequestError(problem + remedy, reply.status_code)
         try:
             return json.loads(text)
         except (ValueError, RecursionError):

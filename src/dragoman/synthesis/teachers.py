@@ -6,6 +6,7 @@ such an answer, so that stored answers can be read again.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -334,6 +335,8 @@ class TeacherAddress:
         protocol, colon, rest = text.partition(":")
         if protocol in SERVICES and colon:
             return cls(protocol, check_address(rest))
+        if re.fullmatch(r"[\w.-]+:\d+(/\S*)?", text):
+            raise UserError(f"{text}: an address starts with http:// or https://, such as http://{text}")
         return cls("chat", check_address(text)) if "://" in text else None
 
     def __str__(self) -> str:

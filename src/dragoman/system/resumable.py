@@ -181,6 +181,8 @@ def delete_unfinished(output: str | Path) -> None:
 def only_writer(output: str | Path) -> Iterator[Path]:
     """Create the directory of an output, and let no other process write the same output until it ends or is killed.
 
+    If nothing is in it at the end, it is deleted.
+
     Raises:
         UserError: Another process is writing it.
         OSError: The directory cannot be created.
@@ -198,6 +200,8 @@ def only_writer(output: str | Path) -> Iterator[Path]:
         yield directory
     finally:
         lock.release()
+        if {each.name for each in directory.glob("*")} <= {".lock"}:
+            delete_unfinished(output)
 
 
 @dataclass(frozen=True)

@@ -238,8 +238,8 @@ def _back_translated(teachers: RunTeachers, directory: Path) -> Iterator[Synthet
     """Of text in the target language."""
     back, data = teachers.recipe.backtranslation, teachers.recipe.data
     if data.directions:
-        for language in dict.fromkeys(mono_language(file, data) for file in back.mono):
-            files = [file for file in back.mono if mono_language(file, data) == language]
+        for language in dict.fromkeys(mono_language(file, data.all_languages) for file in back.mono):
+            files = [file for file in back.mono if mono_language(file, data.all_languages) == language]
             for direction in (each for each in data.directions if each[1] == language):
                 if direction[::-1] not in data.directions:
                     continue

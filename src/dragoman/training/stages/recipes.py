@@ -92,7 +92,7 @@ def _check_mono(settings: Backtranslation, data: Data) -> None:
             "translations from being learned as targets of the opposite direction"
         )
     for file in settings.mono:
-        language = mono_language(file, data)
+        language = mono_language(file, data.all_languages)
         if not any(each[1] == language and each[::-1] in data.directions for each in data.directions):
             directions = ", ".join(map("-".join, data.directions))
             raise UserError(
@@ -109,7 +109,7 @@ def mono_to_translate(files: Sequence[str], data: Data) -> dict[Languages, list[
     """
     if not data.directions:
         return {data.languages: list(files)}
-    languages = {file: mono_language(file, data) for file in files}
+    languages = {file: mono_language(file, data.all_languages) for file in files}
     sources = list(dict.fromkeys(source for source, _ in data.directions))
     for file, language in languages.items():
         if language not in sources:
@@ -120,17 +120,17 @@ def mono_to_translate(files: Sequence[str], data: Data) -> dict[Languages, list[
     return {each: [file for file in files if languages[file] == each[0]] for each in data.directions}
 
 
-def mono_language(file: str, data: Data) -> str:
+def mono_language(file: str, codes: Sequence[str]) -> str:
     """The language of monolingual text of a model with several directions, which its name states: ``mono.dsb.gz``.
 
     Raises:
         UserError: It states none of the languages of the model.
     """
-    language = stated_language(file, data.all_languages)
+    language = stated_language(file, codes)
     if language is None:
-        codes = ", ".join(data.all_languages)
         raise UserError(
-            f"{file}: rename it so that its name ends with its language, such as mono.{codes[:3]}; one of {codes}"
+            f"{file}: its name does not end with a language of the model ({', '.join(codes)}); rename it, such as to "
+            f"mono.{codes[0]}, or leave it out"
         )
     return language
 
