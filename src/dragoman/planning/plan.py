@@ -378,10 +378,10 @@ def _choose_mono(texts: Texts) -> Choices:
         "backtranslation.mono": ChosenValue(list(texts.mono), "Monolingual text, which a translator translates back.")
     }
     if texts.directions:
+        choices["backtranslation.method"] = ChosenValue("greedy", "Faster: there is time for more of the text.")
         choices["teachers.share"] = ChosenValue(
             MONO_TEACHER_SHARE, "Share of the time before that; the same model is then trained further."
         )
-        choices["backtranslation.method"] = ChosenValue("greedy", "Faster: there is time for more of the text.")
     return choices
 
 
