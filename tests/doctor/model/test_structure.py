@@ -76,6 +76,19 @@ class OneMatrixForAllHeads(EinsumAttention):
         return mixed
 
 
+class OneMatrixAfterTransposition(OneMatrixForAllHeads):
+    """The heads are the second dimension when they are projected."""
+
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        q, k, v = (
+            layer(each.view(*each.shape[:2], HEADS, -1).transpose(1, 2))
+            for layer, each in ((self.query, x), (self.key, memory), (self.value, memory))
+        )
+        scores = (q @ k.transpose(-2, -1)).masked_fill(~mask, -1e4) / self.divisor
+        mixed: Tensor = self.output((scores.softmax(dim=-1) @ v).transpose(1, 2).flatten(2))
+        return mixed
+
+
 class FeedForward(nn.Sequential):
     def __init__(self) -> None:
         super().__init__(nn.Linear(WIDTH, 64), nn.ReLU(), nn.Linear(64, WIDTH))
@@ -192,6 +205,11 @@ MISTAKES: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "heads split first": (
         {"attentions": lambda: (OneMatrixForAllHeads(), OneMatrixForAllHeads())},
+        "shared-module",
+        "one matrix computes the queries of all 4 heads, each from only 8 of 32 numbers",
+    ),
+    "heads split and transposed first": (
+        {"attentions": lambda: (OneMatrixAfterTransposition(), OneMatrixAfterTransposition())},
         "shared-module",
         "one matrix computes the queries of all 4 heads, each from only 8 of 32 numbers",
     ),

@@ -444,7 +444,7 @@ class _Fact:
     factor: float
     width: int = 0  # of the output of a linear layer, or of the queries of scores
     size: float = 0.0  # root mean square before it is multiplied
-    heads: int = 1  # for which the linear layer is used: the third dimension of its input (batch, length, heads, width)
+    heads: int = 1  # for which the linear layer is used
     given: _Numbers | None = None  # the input of the linear layer, of scores: that of queries
     key: _Numbers | None = None  # of scores: the input of the linear layer of keys
     place: str = ""  # of scores: the module that computes them
@@ -570,8 +570,8 @@ class _Arithmetic(TorchFunctionMode):
     ) -> _Fact | None:
         """What is known about the result of a function."""
         if func is F.linear:
-            heads = args[0].shape[2] if args[0].dim() == 4 else 1
             self.kept.append(args[0])
+            heads = self._heads(args[0])
             return _Fact("linear", 1.0, result.shape[-1], _rms(result), heads, _numbers(args[0]))
         if func is F.embedding:
             ids = args[0] if args else kwargs["input"]
@@ -602,6 +602,13 @@ class _Arithmetic(TorchFunctionMode):
         if name in _PRODUCT:
             return self._scores(fact, facts[1], args[0].shape[-1])
         return fact if name in _ADD and fact.kind == "scores" else None
+
+    def _heads(self, given: Tensor) -> int:
+        """The heads in the input of a linear layer: (batch, length, heads, width) or (batch, heads, length, width)."""
+        if given.dim() != 4:
+            return 1
+        first, second = given.shape[1:3]
+        return first if second in self.record.lengths and first not in self.record.lengths else second
 
     def _scores(self, query: _Fact | None, key: _Fact | None, width: int) -> _Fact | None:
         if query is None or key is None or not query.kind == key.kind == "linear" or not width:
