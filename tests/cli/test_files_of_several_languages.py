@@ -116,6 +116,10 @@ def read(found: FoundTexts) -> dict[Languages, int]:
         (["files.jsonl"], "de,hsb,dsb", {("de", "hsb"): 3, ("de", "dsb"): 3, ("hsb", "dsb"): 3}),
         (["messages.po", "v.de", "v.en"], "en,hsb,de", {("en", "hsb"): 1, ("de", "en"): 1}),
         (["unnamed.tsv"], "hsb,de", {("hsb", "de"): 3}),
+        *(
+            (["all.de", "all.hsb", file], "hsb,de", {("de", "hsb"): 3, ("hsb", "de"): 3})
+            for file in ("unnamed.tsv", "unnamed.csv", "sides.jsonl")  # read by their order
+        ),
         (["v.en", "v.pt-BR", "v.pt-PT"], None, {("en", "pt-BR"): 1, ("en", "pt-PT"): 1, ("pt-BR", "pt-PT"): 1}),
         (
             ["v.en", "v.sr-Latn", "v.sr-Cyrl"],
@@ -164,7 +168,7 @@ def test_two_languages_of_a_group_are_told_apart(folder: Path) -> None:
     """The code of the group could stand for either."""
     train = find_texts(["a.nb", "a.nn"], FileOptions())
     assert find_held_out(["b.nn", "b.nb"], FileOptions(), train) == [FilePair(source="b.nb", target="b.nn")]
-    with pytest.raises(UserError, match="is in no-nn; the training text is in nb-nn"):
+    with pytest.raises(UserError, match="text in no-nn; the training text is in nb-nn"):
         find_held_out(["b.no", "b.nn"], FileOptions(), train)
 
 

@@ -254,7 +254,8 @@ def _in_directions(references: list[CorpusReference]) -> FoundTexts:
 
 
 def _exchange(reference: CorpusReference, languages: Languages) -> CorpusReference:
-    """The corpus with its languages in this order, unless its columns are named in the other one."""
+    """The corpus with its languages in this order, unless its columns are in the other one."""
+    from dragoman.corpus.corpus import is_read_by_name
     from dragoman.settings import FilePair
 
     assert not isinstance(reference, str)
@@ -263,7 +264,8 @@ def _exchange(reference: CorpusReference, languages: Languages) -> CorpusReferen
     if isinstance(reference, FilePair):
         sides = {"source": reference.target, "target": reference.source}
         return reference.model_copy(update={**sides, "languages": languages})
-    return reference if reference.columns else reference.model_copy(update={"languages": languages})
+    is_fixed = reference.columns or not is_read_by_name(reference, languages)
+    return reference if is_fixed else reference.model_copy(update={"languages": languages})
 
 
 def _in_languages(

@@ -294,14 +294,26 @@ def pair_languages(references: Sequence[CorpusReference], known: Sequence[str] |
     return [(each[0], each[1]) if len(each) == 2 else None for each in found]
 
 
+def is_read_by_name(reference: CorpusReference, languages: Languages) -> bool:
+    """Whether a corpus names two languages, so that its sides do not depend on their order.
+
+    Raises:
+        UserError: The corpus cannot be read.
+    """
+    corpus_format = find_format(reference)
+    return (
+        not isinstance(corpus_format, NamesLanguages) or len(corpus_format.named_languages(reference, languages)) == 2
+    )
+
+
 def has_pairs(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> bool:
     """Whether a corpus has a pair in two languages that it names; a memory is read as far as the first one.
 
     Columns and keys such as ``source`` name none: a corpus with them would have pairs in any two languages.
     """
-    (source, target), corpus_format = languages, find_format(reference)
+    source, target = languages
     try:
-        if isinstance(corpus_format, NamesLanguages) and len(corpus_format.named_languages(reference, languages)) < 2:
+        if not is_read_by_name(reference, languages):
             return False
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             pairs = read_corpus(
