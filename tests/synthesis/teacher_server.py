@@ -30,7 +30,7 @@ class TeacherServer:
         translate: Translates a sentence.
         answer: Makes the text of an answer from sources and translations; None for right JSON.
         seconds: How long each answer takes.
-        faults: What happens to the next requests: a status, "broken", "damaged" or "slow".
+        faults: What happens to the next requests: a status, "broken", "damaged", "lost" (no reply) or "slow".
         refused: Parts of requests that are answered with 400.
         bad: What happens to requests with a text: a fault as above, also "no completion".
         key: The key that requests need.
@@ -117,6 +117,9 @@ def serve_teacher(server: TeacherServer) -> Iterator[TeacherServer]:
                 completion = server.complete(body)
                 if fault == "no completion":
                     completion = {"usage": completion["usage"], "error": f"key {self.headers.get('Authorization')}"}
+                if fault == "lost":
+                    self.close_connection = True
+                    return
                 reply = json.dumps(completion).encode()
                 with server.lock:
                     server.answered[prompt] += fault not in ("broken", "damaged")

@@ -150,6 +150,18 @@ def test_a_server_that_cannot_be_reached_is_left(
     assert not list(tmp_path.glob("out.tsv*")), "there is no answer to keep"
 
 
+@pytest.mark.parametrize("faults", [["lost"], [503, "lost", "lost"]], ids=str)
+def test_a_slow_server_that_loses_its_first_connection_is_asked_again(
+    faults: list[int | str], synthesize: Any, server: TeacherServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has been reached, but has not answered yet, for example because it loads a model."""
+    monkeypatch.setattr("dragoman.synthesis.collect.FIRST_PATIENCE", 0.1)
+    server.seconds = 0.2
+    server.faults.extend(faults)
+    outcome = synthesize("--parallel", "1")
+    assert outcome.code == 0, outcome.error
+
+
 def test_replies_have_a_maximum_size_and_time(server: TeacherServer, monkeypatch: pytest.MonkeyPatch) -> None:
     body = {"messages": [{"content": "x"}]}
     with pytest.raises(BusyServerError, match="not complete after 0 seconds"):

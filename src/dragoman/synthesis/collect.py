@@ -198,6 +198,7 @@ class Collector:
         failures = _Failures(self.answers)
         last_answer, pause_until, losses = time.monotonic(), 0.0, 0
         last_message = -math.inf
+        is_reached, lost_since = False, math.inf  # when connections began to fail
         try:
             while True:
                 if upcoming is None or upcoming.name in self.answers:  # the same sentences may occur twice
@@ -240,8 +241,10 @@ class Collector:
                 if isinstance(result, BusyServerError):
                     if result.status not in (None, 200):
                         self.parallelism.refused()
-                    waited = time.monotonic() - last_answer
-                    if result.status is None and not len(self.answers) and waited > FIRST_PATIENCE:
+                    now = time.monotonic()
+                    waited, lost_since = now - last_answer, min(now, lost_since)
+                    is_reached = is_reached or result.status is not None or len(self.answers) > 0
+                    if not is_reached and now - lost_since > FIRST_PATIENCE:
                         problem = UserError(f"{result}; start the server, or correct its address")
                     elif waited > PATIENCE and not result.concerns_request:
                         problem = UserError(f"{result}; it has not answered for {waited / 60:.0f} minutes")
