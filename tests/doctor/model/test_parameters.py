@@ -56,6 +56,15 @@ def test_parameters_are_found_in_functions_with_the_names_of_variables() -> None
     )
 
 
+layers = ScalarGains()
+"""Another model, with the name of an attribute."""
+
+
+def test_a_model_with_the_name_of_an_attribute_is_not_used() -> None:
+    model = LinearBiases()
+    assert parameters_of(lambda source, target: model.layers[0](source)) == tuple(model.named_parameters())
+
+
 def test_initial_gains_show_that_a_model_is_untrained() -> None:
     for model in (LinearBiases(), ScalarGains(), torch_transformer(norm_first=True)):
         parameters = tuple(model.named_parameters())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import re
 import traceback
@@ -267,9 +268,10 @@ def _named_modules_of(forward: Forward) -> dict[str, nn.Module]:
 
 
 def _names(code: CodeType) -> set[str]:
-    """The names that a function uses, also in its comprehensions and inner functions."""
+    """The global names that a function uses, also in its comprehensions and inner functions; attributes are none."""
     inner = (_names(each) for each in code.co_consts if isinstance(each, CodeType))
-    return set(code.co_names).union(*inner)
+    own = {each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return own.union(*inner)
 
 
 def as_integer(name: str, value: Any) -> int:
