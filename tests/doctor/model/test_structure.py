@@ -270,6 +270,30 @@ def test_a_model_that_fails_in_training_is_examined_nevertheless() -> None:
     assert "position-frequencies" in found
 
 
+class FromCudnn(torch.autograd.Function):
+    """A recurrent layer in evaluation mode: the kernels of cuDNN compute no gradient then, others do."""
+
+    @staticmethod
+    def forward(context: Any, numbers: Tensor) -> Tensor:
+        context.fails = torch.backends.cudnn.enabled
+        return numbers.clone()
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> Tensor:
+        if context.fails:
+            raise RuntimeError("cudnn RNN backward can only be called in training mode")
+        return gradients[0]
+
+
+def test_recurrent_layers_in_evaluation_mode_can_be_trained() -> None:
+    class Recurrent(Beginner):
+        def forward(self, source: Tensor, target: Tensor) -> Tensor:
+            logits: Tensor = FromCudnn.apply(super().forward(source, target))
+            return logits
+
+    assert "no-gradient" not in {finding.code for finding in notes(Recurrent().eval())}
+
+
 @pytest.mark.parametrize(
     "options", [{"positions": "rotary"}, {"norm": "post"}, {"tie": "none"}, {"attention": "fused"}]
 )

@@ -192,7 +192,8 @@ def assign(parameters: Sequence[Tensor], values: Sequence[Tensor]) -> None:
 @torch.enable_grad()
 def next_token_loss(probe: Probe, source: Tensor, target: Tensor) -> Tensor:
     """Mean cross-entropy of each token of the target after the first, in nats."""
-    logits = probe.call(source, target[:, :-1])
+    with torch.backends.cudnn.flags(enabled=False):  # its recurrent layers have no gradient in evaluation mode
+        logits = probe.call(source, target[:, :-1])
     return F.cross_entropy(logits.float().flatten(0, 1), target[:, 1:].flatten().to(logits.device))
 
 
