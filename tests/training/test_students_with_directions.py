@@ -17,8 +17,9 @@ from conftest import TINY
 from dragoman.corpus.corpus import read_texts
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.pairs import find_training_corpora, read_pairs
-from dragoman.planning.student import data_of_directions
-from dragoman.recipe import build_recipe
+from dragoman.planning.student import StudentPlan, data_of_directions, plan_student
+from dragoman.recipe import build_recipe, save_recipe
+from dragoman.settings import Distillation
 from dragoman.synthesis import block
 from dragoman.synthesis.block import PairBlock
 from dragoman.system.files import sha256
@@ -101,6 +102,20 @@ def test_each_direction_is_learned_from_all_text_in_its_source_language(
         texts = {text for pair in known for text in sides(pair)[direction[0]]}
         assert {pair.source for pair in pairs} == texts | ({"Ein neuer Satz."} if direction[0] == "de" else set())
         assert Counter(pair.source for pair in pairs).most_common(1)[0][1] == 1, "nothing is translated twice"
+
+
+def test_the_plan_counts_text_once_that_corpora_have_in_common(data: Data, tmp_path: Path) -> None:
+    make_many(decoding__max_length=12).save(tmp_path / "bundle")
+    text = {"vocabulary_size": 400, "joint": True}
+    recipe = build_recipe(TINY | {"text": text, "data": data.model_dump(mode="json", exclude_none=True)})
+    save_recipe(recipe, tmp_path / "recipe.toml")
+    said: list[str] = []
+    plan_student(StudentPlan("tiny", None, Distillation(teachers=(str(tmp_path),))), [], None, said.append)
+    for direction in ALL:
+        pairs = {pair for pair in find_training_corpora(data, None) if direction[0] in (pair.direction or ())}
+        texts = {text for pair in pairs for text in sides(pair)[direction[0]]}
+        described = f"60 training pairs and {len(texts) - 60} monolingual texts"
+        assert f"{name_direction(direction)}: {described}" in said, "120 texts, of which some are the same"
 
 
 def sides(pair: Pair) -> dict[str, list[str]]:

@@ -36,6 +36,7 @@ from dragoman.synthesis.pair_checks import check_language
 from dragoman.system.progress import Log, no_log
 from dragoman.system.run_paths import run_directory
 from dragoman.text.multilingual import name_direction
+from dragoman.training.stages.pairs import read_other_sources
 from dragoman.training.stages.recipes import mono_to_translate, stated_language
 
 SizeName = Literal["base", "small", "tiny"]
@@ -133,7 +134,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         hint = "" if of_data else f"; it is training text of {path}; if it was moved, name it with --set data.train=…"
         raise UserError(f"{error}{hint}") from error
     for direction in teacher.data.directions:
-        mono[direction] += _count_other_sources(facts, direction)
+        mono[direction] += sum(1 for _ in read_other_sources((), teacher.data, direction, data_directory))
         if not (mono[direction] or facts.by_direction.get(direction)):
             raise UserError(
                 f"{path}: no {direction[0]} text by people to translate into {direction[1]}; name some with --mono, or "
@@ -267,12 +268,6 @@ def _other_sources(data: Data, directions: Sequence[Languages]) -> list[str]:
         sides = zip(languages, (each.corpus.source, each.corpus.target), strict=True)
         files += [file for code, file in sides if code in sources and (is_one or stated_language(file, [code]))]
     return files
-
-
-def _count_other_sources(facts: TextFacts, direction: Languages) -> int:
-    """How many texts in the source language of one of several directions are in pairs with other languages."""
-    pairs = {frozenset(languages): number for languages, number in facts.by_direction.items()}
-    return sum(number for pair, number in pairs.items() if direction[0] in pair and direction[1] not in pair)
 
 
 def _count_monolingual(files: Sequence[str], teacher: Bundle) -> int:

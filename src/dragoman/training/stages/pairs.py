@@ -317,24 +317,30 @@ def _distilled_sources(
     direction: Languages, files: Sequence[str], teachers: RunTeachers, data: Data, directory: Path
 ) -> Iterator[SyntheticCorpus]:
     """Of monolingual text in the source language of one of several directions, and of pairs with other languages."""
-    others = []
-    for _, corpus in _untagged(data):
-        languages = data.languages_of(corpus.corpus)
-        by_people = languages[:1] if corpus.one_way else languages
-        if direction[0] in by_people and direction[1] not in languages:
-            others.append(corpus)
+    others = _corpora_with_other_languages(direction, data)
     if files or others:
         name = name_direction(direction)
         yield SyntheticCorpus(
             f"monolingual text, {name}",
             directory / f"distillation-{name}-mono",
-            partial(_read_other_sources, files, others, data, direction),
+            partial(read_other_sources, files, data, direction),
             partial(teachers.open_given, direction),
             1.0,
             seed=_seed(teachers.recipe),
             languages=direction,
             one_way=True,
         )
+
+
+def _corpora_with_other_languages(direction: Languages, data: Data) -> list[WeightedCorpus]:
+    """Those with text by people in the source language of a direction, but not in its target language."""
+    others = []
+    for _, corpus in _untagged(data):
+        languages = data.languages_of(corpus.corpus)
+        by_people = languages[:1] if corpus.one_way else languages
+        if direction[0] in by_people and direction[1] not in languages:
+            others.append(corpus)
+    return others
 
 
 def _untagged(data: Data) -> list[tuple[int, WeightedCorpus]]:
@@ -410,26 +416,31 @@ def _read_mono(files: Sequence[str], side: str, direction: Languages | None = No
     return (Pair(source, target, direction=direction) for source, target in sides)
 
 
-def _read_direction(corpus: WeightedCorpus, data: Data, direction: Languages) -> Iterator[Pair]:
+def _read_direction(
+    corpus: WeightedCorpus, data: Data, direction: Languages, data_directory: Path | None = None
+) -> Iterator[Pair]:
     """The pairs of a corpus in a direction that has both of its languages."""
     only = {"train": (corpus,), "validation": (), "test": (), "directions": (direction,)}
-    return iter(find_training_corpora(data.model_copy(update=only), None))
+    return iter(find_training_corpora(data.model_copy(update=only), data_directory))
 
 
-def _read_other_sources(
-    files: Sequence[str], corpora: Sequence[WeightedCorpus], data: Data, direction: Languages
+def read_other_sources(
+    files: Sequence[str], data: Data, direction: Languages, data_directory: Path | None = None
 ) -> Iterator[Pair]:
     """Text in the source language of a direction that its pairs lack: of files, and of corpora with other languages.
 
     Each text is read once. In related languages, corpora have many texts in common.
     """
-    own = (_read_direction(corpus, data, direction) for _, corpus in _untagged_in(direction, data))
+    corpora = _corpora_with_other_languages(direction, data)
+    if not (files or corpora):
+        return
+    own = (_read_direction(each, data, direction, data_directory) for _, each in _untagged_in(direction, data))
     seen = {hash(pair.source) for pair in chain.from_iterable(own)}
     others = [_read_mono(files, SIDES[0])]
     for corpus in corpora:
         languages = data.languages_of(corpus.corpus)
         order = languages if languages[0] == direction[0] else languages[::-1]
-        others.append(_read_direction(corpus, data, order))
+        others.append(_read_direction(corpus, data, order, data_directory))
     for pair in chain.from_iterable(others):
         if (key := hash(pair.source)) not in seen:
             seen.add(key)
