@@ -169,7 +169,7 @@ def direction_options(name: str) -> list[str]:
         (["many", "{run}", "--directions", "de-en,en-de"], "have different tokenizers"),
         (["many", "few"], "few: was not trained for de-szl, only for de-en, en-szl"),
         (["few", "--directions", "de-szl"], "few: no direction de-szl; there is de-en, en-szl"),
-        (["many", "--mono", "mono.txt"], "mono.txt: rename it so that its name ends with its language"),
+        (["many", "--mono", "mono.txt"], "mono.txt: its name does not end with a language of the model (de, en, szl)"),
         (
             ["many", "--directions", "de-en,szl-en", "--mono", "mono.en"],
             "mono.en: the student does not translate from en",
