@@ -33,7 +33,7 @@ from dragoman.training.loop.progress import Progress
 from dragoman.training.run.describe import describe
 from dragoman.training.run.log import read_metrics
 from dragoman.training.run.run import train
-from dragoman.training.stages.recipes import check_stage_corpora
+from dragoman.training.stages.recipes import check_stage_corpora, teacher_recipe
 from dragoman.training.stages.text import collect_text
 
 if TYPE_CHECKING:
@@ -212,6 +212,24 @@ def test_directions_that_cannot_be_trained_are_refused(make: Callable[..., Recip
         with pytest.raises(UserError, match=message):
             check_stage_corpora(make("backtranslation.mono=['mono.hsb']", *overrides))
     check_stage_corpora(make("backtranslation.mono=['mono.hsb']"))
+
+
+def test_a_teacher_that_an_earlier_version_has_trained_keeps_its_schedule(
+    make: Callable[..., Recipe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mono.hsb").write_text("Dobry dźeń.\n", "utf-8")
+    recipe = make(f"backtranslation.mono=['{tmp_path}/mono.hsb']")
+
+    def whole_schedule(*arguments: Any) -> Recipe:
+        made = teacher_recipe(*arguments)
+        return made.model_copy(update={"training": made.training.model_copy(update={"schedule_part": (0.0, 1.0)})})
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.training.stages.stages.teacher_recipe", whole_schedule)
+        patch.setattr("dragoman.training.stages.stages.make_corpora", lambda *arguments: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            train(recipe, tmp_path / "run")
+    assert train(recipe, tmp_path / "run", resume=True)
 
 
 def test_students_hold_out_what_their_teacher_has_held_out(make: Callable[..., Recipe]) -> None:

@@ -180,9 +180,10 @@ class _Run:
         def train_teacher(recipe: Recipe, directory: Path) -> bool:
             minutes = recipe.training.minutes
             limit = TimeLimit(minutes, time.monotonic()) if self.limit and minutes else None  # with its own end
-            if (started := directory / RECIPE_FILE).is_file():  # its training has fewer minutes, because of its end
-                minutes = load_recipe(started).training.minutes
-                recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update={"minutes": minutes})})
+            if (started := directory / RECIPE_FILE).is_file():
+                # its training has fewer minutes, because of its end; those of earlier versions have a whole schedule
+                kept = load_recipe(started).training.model_dump(include={"minutes", "schedule_part"})
+                recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update=kept)})
             return replace(self, written=recipe, output=directory, planned_speed=None, limit=limit).train("auto")
 
         with removed_after_error(self.output if made else None):
