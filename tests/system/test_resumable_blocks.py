@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from dragoman.doctor.data.check import check_corpora
 from dragoman.doctor.data.corpora import Corpora
@@ -22,7 +23,7 @@ from dragoman.settings import FilePair
 from dragoman.system import resumable
 from dragoman.system.cpu import usable_cores
 from dragoman.system.progress import Meter
-from dragoman.system.resumable import BlockStore, grouped, run_blocks
+from dragoman.system.resumable import BlockStore, grouped, only_writer, run_blocks
 
 Squares = list[tuple[int, int]]
 
@@ -294,3 +295,19 @@ def test_the_doctor_finds_the_same_with_one_process(tmp_path: Path, monkeypatch:
     assert check_corpora(corpora, tmp_path / "one") == found
     for file in (tmp_path / "one").iterdir():
         assert file.read_bytes() == (tmp_path / "several" / file.name).read_bytes()
+
+
+def test_an_empty_directory_is_deleted_while_no_other_process_can_write_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, kept = FileLock.release, tmp_path / "out.partial" / "answer"
+
+    def release_and_continue(lock: FileLock, *arguments: Any) -> None:
+        release(lock, *arguments)
+        kept.parent.mkdir(exist_ok=True)
+        kept.touch()
+
+    monkeypatch.setattr(FileLock, "release", release_and_continue)
+    with only_writer(tmp_path / "out"):
+        pass
+    assert kept.exists()

@@ -199,9 +199,9 @@ def only_writer(output: str | Path) -> Iterator[Path]:
     try:
         yield directory
     finally:
-        lock.release()
         if {each.name for each in directory.glob("*")} <= {".lock"}:
-            delete_unfinished(output)
+            delete_unfinished(output)  # before the next process can write there
+        lock.release()
 
 
 @dataclass(frozen=True)
