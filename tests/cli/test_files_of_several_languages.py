@@ -231,7 +231,7 @@ def test_several_files_of_the_same_languages_have_one_direction(folder: Path) ->
         ),
         (["sides.jsonl"], "de,hsb,dsb", "or it does not name both"),
         (["memory.tmx"], "de-hsb-dsb", "by commas, such as de,hsb,dsb"),
-        (["memory.tmx"], "en-pt-br", "which one has a region by a colon, such as pt-BR:en"),
+        (["memory.tmx"], "en-pt-br", "of which one has a region by a colon, such as pt-BR:en"),
         (["codes.tsv"], None, "for all of them, list them: --languages de,en,fr"),
         (
             [*PATHS, "all.de", "v.en"],

@@ -154,8 +154,8 @@ def find_texts(
     if options.languages and re.fullmatch("[a-z]{2,3}(-[a-z]{2,3}){2,}", options.languages):
         listed = options.languages.replace("-", ",")
         raise UserError(
-            f"--languages {options.languages}: separate more than two languages by commas, such as {listed}, and two of "
-            "which one has a region by a colon, such as pt-BR:en"
+            f"--languages {options.languages}: separate more than two languages by commas, such as {listed}, and two "
+            "of which one has a region by a colon, such as pt-BR:en"
         )
     if not options.languages:
         references = as_references(files, options)

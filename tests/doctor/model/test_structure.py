@@ -288,7 +288,7 @@ class FromCudnn(torch.autograd.Function):
 def test_recurrent_layers_in_evaluation_mode_can_be_trained() -> None:
     class Recurrent(Beginner):
         def forward(self, source: Tensor, target: Tensor) -> Tensor:
-            logits: Tensor = FromCudnn.apply(super().forward(source, target))
+            logits: Tensor = FromCudnn.apply(super().forward(source, target))  # type: ignore[no-untyped-call]
             return logits
 
     assert "no-gradient" not in {finding.code for finding in notes(Recurrent().eval())}
