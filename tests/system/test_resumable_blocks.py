@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -300,14 +301,16 @@ def test_the_doctor_finds_the_same_with_one_process(tmp_path: Path, monkeypatch:
 def test_an_empty_directory_is_deleted_while_no_other_process_can_write_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    release, kept = FileLock.release, tmp_path / "out.partial" / "answer"
+    """It has begun when the first one releases the lock, and has written nothing yet."""
+    release, others = FileLock.release, ExitStack()
 
-    def release_and_continue(lock: FileLock, *arguments: Any) -> None:
+    def release_and_begin(lock: FileLock, *arguments: Any) -> None:
         release(lock, *arguments)
-        kept.parent.mkdir(exist_ok=True)
-        kept.touch()
+        monkeypatch.setattr(FileLock, "release", release)
+        others.enter_context(only_writer(tmp_path / "out"))
 
-    monkeypatch.setattr(FileLock, "release", release_and_continue)
-    with only_writer(tmp_path / "out"):
-        pass
-    assert kept.exists()
+    monkeypatch.setattr(FileLock, "release", release_and_begin)
+    with others:
+        with only_writer(tmp_path / "out"):
+            pass
+        assert (tmp_path / "out.partial").is_dir()
