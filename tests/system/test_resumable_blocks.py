@@ -301,7 +301,7 @@ def test_the_doctor_finds_the_same_with_one_process(tmp_path: Path, monkeypatch:
 def test_an_empty_directory_is_deleted_while_no_other_process_can_write_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has begun when the first one releases the lock, and has written nothing yet."""
+    """The other one begins when the first one releases the lock. It has written nothing until the check."""
     release, others = FileLock.release, ExitStack()
 
     def release_and_begin(lock: FileLock, *arguments: Any) -> None:
