@@ -315,7 +315,7 @@ def test_paragraphs_stay_together() -> None:
         (["--languages", "xx"], "expected two language codes"),
         (["--key-file", "{tmp}/none"], "No such file"),
         (["--key-variable", "sk-my-key"], "not the key itself"),
-        (["--key-variable", "NO_SUCH_KEY"], "no such environment variable"),
+        (["--key-variable", "hf_secret123"], "--key-variable: there is no environment variable with this name"),
         (["--teacher", "localhost:11434/v1"], "such as http://localhost:11434/v1"),
         (["--set", "decoding.beam_size=2"], "are for bundles"),
         (["--price", "cheap"], "expected the price"),

@@ -127,7 +127,8 @@ def read_key(file: Path | None, variable: str | None) -> str | None:
         if not re.fullmatch(r"[A-Za-z_]\w{0,60}", variable):
             raise UserError("--key-variable: expected the name of an environment variable, not the key itself")
         if variable not in os.environ:
-            raise UserError(f"{name}: there is no such environment variable; set and export it")
+            # without the name, which may be a key, such as hf_…
+            raise UserError("--key-variable: there is no environment variable with this name; set and export it")
     key = text.strip()
     if not re.fullmatch("[!-~]+", key):
         raise UserError(f"{name}: expected a key, one word of ASCII characters")
