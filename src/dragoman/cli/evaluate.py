@@ -162,7 +162,8 @@ def _evaluate_address(
         with stop_on_signals(flag, line.log, "after the answers to what was sent"):
             complete = synthesis.run(line.update)
         if not complete:
-            line.log(f"stopped; {directory} keeps the answers; the same command continues")
+            state = f"{directory} keeps the answers; the same command continues"
+            line.log(f"stopped; {state if len(answers) else 'there are no answers yet'}")
             raise typer.Exit(130)
         read = {text: answer if isinstance(answer, str) else "" for text, answer in synthesis.pairs.read(groups)}
     delete_unfinished(kept)
