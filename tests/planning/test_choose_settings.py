@@ -8,7 +8,16 @@ from itertools import pairwise
 
 import pytest
 
-from dragoman.planning.budget import R_DROP_COST, ExpectedTraining, MachineSpeed, expect_training, plan_budget
+from dragoman.planning.budget import (
+    MONO_EPOCHS,
+    R_DROP_COST,
+    SHARED_EPOCHS,
+    ExpectedTraining,
+    MachineSpeed,
+    advise,
+    expect_training,
+    plan_budget,
+)
 from dragoman.planning.choose import (
     LARGE_MODEL,
     MANY_PAIRS,
@@ -238,3 +247,13 @@ def test_every_value_has_a_reason() -> None:
         assert " = " not in line or line.startswith("#") or before.startswith("# ")
         assert len(line) <= 120
     assert "# The target." in lines
+
+
+@pytest.mark.parametrize("epochs", [0.5, 1.5, 3.5, 12.0])
+def test_what_needs_time_is_advised_against_if_there_is_little(epochs: float) -> None:
+    both = replace(facts_of(30_000), by_direction={("de", "en"): 30_000, ("en", "de"): 30_000})
+    for facts in (facts_of(30_000), both):
+        advice = " ".join(advise(facts, epochs, True))
+        assert ("leave out --mono" in advice) == (epochs < MONO_EPOCHS)
+        assert ("models for one direction" in advice) == (facts is both and epochs < SHARED_EPOCHS)
+    assert "--mono" not in " ".join(advise(both, epochs, False))

@@ -365,8 +365,8 @@ def test_a_mask_of_the_wrong_side_is_named(model: type[nn.Module]) -> None:
 def test_no_other_failure_counts_as_a_mask_of_the_wrong_side() -> None:
     class Short(Beginner):
         def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
-            positioned: Tensor = embedding(ids) + self.table[:7]
-            return positioned
+            x: Tensor = embedding(ids) + self.table[:7]
+            return x
 
     with pytest.raises(UserError, match="the model has a mistake there, or needs sentences of one length"):
         notes(Short())
