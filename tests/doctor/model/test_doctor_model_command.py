@@ -97,7 +97,7 @@ def test_wrong_factories_are_refused(command: Command, factory: str, name: str, 
 FILES = {
     "right.py": FACTORY.replace("def correct", "def translator"),
     "more/wrong.py": FACTORY + "\nprint('[1, 2]')\ntranslator = leaking\n",
-    "broken.py": "import nothing_of_that_name\n",
+    "broken.py": "import warnings\nwarnings.warn('an old name')\nimport nothing_of_that_name\n",
     "empty.py": "",
     "_helper.py": "raise SystemExit\n",
 }

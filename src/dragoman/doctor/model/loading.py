@@ -234,7 +234,8 @@ def _grade(directory: Path, path: Path, seconds: float, options: list[str], stop
         lines = messages.read().decode(errors="replace").strip().splitlines()
     if findings is None or code not in (0, 1):
         lines = lines or [f"exit code {code}"]
-        reason = next((line for line in lines if line.startswith("dragoman: ")), lines[-1])
+        messages_of_ours = [line for line in lines if re.match("dragoman: (?!warning: )", line)]
+        reason = (messages_of_ours or lines[-1:])[0]
         return Grade(name, "failed", reason.removeprefix("dragoman: "))
     codes = [
         each["code"] if each["severity"] == "error" else f"{each['code']} ({each['severity']})" for each in findings
