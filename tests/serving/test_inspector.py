@@ -95,7 +95,7 @@ def test_wrong_requests_are_refused(address: str) -> None:
     assert "no head with the index 7" in error_of(address, q=TEXT, off=[{"heads": [["cross", 0, 7]]}])[1]
     assert "more models" in error_of(address, q=TEXT, off=[{}, {}])[1]
     assert "off.0.heads" in error_of(address, q=TEXT, off=[{"heads": "x"}])[1]
-    assert "exceeds text limit" in error_of(address, q="x" * (SETTINGS.characters + 1))[1]
+    assert "it has 2,001 characters, and the limit is 2,000" in error_of(address, q="x" * (SETTINGS.characters + 1))[1]
     assert httpx.post(f"{address}/other", json={"q": TEXT}).status_code == 404
 
 
