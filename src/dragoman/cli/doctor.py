@@ -51,7 +51,7 @@ def doctor_model(
         str,
         typer.Argument(
             metavar="BUNDLE|MODULE:FUNCTION|FILE|DIRECTORY",
-            help="A bundle, a function that returns a model, a file with one or with a class Transformer, or many files.",
+            help="A bundle, a function that returns a model, a file with one or a class Transformer, or many files.",
         ),
     ],
     overfit: Annotated[

@@ -115,7 +115,7 @@ def describe_failure(error: BaseException) -> str:
     text = _text_of(error)
     if isinstance(error, SystemExit):
         return f"SystemExit{where}: the code ends the program{f' ({text})' if error.code is not None else ''}"
-    return f"{type(error).__name__}{where}{': ' if text else ''}{text}"
+    return f"{shown_name(type(error).__name__)}{where}{': ' if text else ''}{text}"
 
 
 def _text_of(error: BaseException) -> str:
