@@ -6,7 +6,7 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +85,7 @@ def _call_factory(name: str) -> dict[str, Any]:
             module = importlib.import_module(module_name)
     factory = getattr(module, function_name, None)
     if factory is None and path and not path[2]:
-        factory = _from_class(module)
-        if factory is None:
-            raise UserError(
-                f"{shown}: has no function {function_name!r}; write one: {WANTED}; or a class "
-                "Transformer(source_size, target_size), with the constants PAD, BOS and EOS"
-            )
+        return _arguments_of_class(shown, module)
     if not callable(factory):
         raise UserError(f"{shown}: the module has no function {function_name!r}{nearest(function_name, vars(module))}")
     with blamed(f"{shown}: the function fails"):
@@ -102,19 +97,23 @@ SIZE = 40
 """The vocabulary of models that are made from a class."""
 
 
-def _from_class(module: Any) -> Callable[[], dict[str, Any]] | None:
-    """A function for a file like that of the course: a class `Transformer`, and PAD, BOS and EOS; None for others."""
-    if not all(hasattr(module, name) for name in ("Transformer", "PAD", "BOS", "EOS")):
-        return None
-
-    def create() -> dict[str, Any]:
-        remedy = f"; if your class takes other arguments, write a function: {WANTED}"
-        with blamed(f"Transformer({SIZE}, {SIZE}) fails", remedy):
-            model = module.Transformer(SIZE, SIZE).eval()
-        ids = {"pad_id": module.PAD, "bos_id": module.BOS, "eos_id": module.EOS}
-        return {"forward": model, "vocabulary_size": SIZE, **ids}
-
-    return create
+def _arguments_of_class(name: str, module: Any) -> dict[str, Any]:
+    """The arguments of `examine` for a file like that of the course: a class `Transformer`, and PAD, BOS and EOS."""
+    if not all(hasattr(module, wanted) for wanted in ("Transformer", "PAD", "BOS", "EOS")):
+        raise UserError(
+            f"{name}: has no function {DEFAULT_FUNCTION!r}; write one: {WANTED}; or a class "
+            "Transformer(source_size, target_size), with the constants PAD, BOS and EOS"
+        )
+    remedy = f"; if your class takes other arguments, write a function: {WANTED}"
+    with blamed(f"{name}: Transformer({SIZE}, {SIZE}) fails", remedy):
+        model = module.Transformer(SIZE, SIZE).eval()
+    return {
+        "forward": model,
+        "vocabulary_size": SIZE,
+        "pad_id": module.PAD,
+        "bos_id": module.BOS,
+        "eos_id": module.EOS,
+    }
 
 
 def _check_arguments(name: str, arguments: Any) -> dict[str, Any]:
