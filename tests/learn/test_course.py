@@ -182,7 +182,7 @@ def course_with(attention: str, directory: Path) -> Path:
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a process of its own: no other file of a learner is loaded."""
+    """As in a separate process: no other file of a learner is loaded."""
     monkeypatch.syspath_prepend("")  # restored afterwards
     monkeypatch.setitem(sys.modules, "transformer", sys)
     monkeypatch.delitem(sys.modules, "transformer")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import UserError, shown_name
-from dragoman.system.user_code import blamed, describe_failure, load_file, run_apart
+from dragoman.system.user_code import blamed, describe_exception, load_file, run_apart
 
 FUNCTION = """
 from pathlib import Path
@@ -32,7 +32,7 @@ def run(path):
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
-    """Runs the function `answer` of some code in a process of its own; returns what was yielded."""
+    """Runs the function `answer` of some code in a separate process; returns what was yielded."""
     (tmp_path / "runner").mkdir()
     (tmp_path / "runner" / "a_function_of_ours.py").write_text(FUNCTION, encoding="utf-8")
     paths = [str(tmp_path / "runner"), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -126,7 +126,7 @@ def test_ctrl_c_is_not_blamed_on_the_code() -> None:
 
 def test_a_name_is_shown_on_one_line() -> None:
     assert shown_name(Path("a\nb\x1b[31m\udcff.py")) == "a\\nb\\x1b[31m\\udcff.py"
-    assert "\n" not in describe_failure(type("A\nB", (Exception,), {})())
+    assert "\n" not in describe_exception(type("A\nB", (Exception,), {})())
 
 
 def is_running(number: int) -> bool:
@@ -158,7 +158,7 @@ ENDS = {
 }
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the environment of other processes")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows the environment of other processes")
 @pytest.mark.parametrize("end", ENDS)
 def test_no_process_survives(run: Callable[..., list[Any]], tmp_path: Path, end: str) -> None:
     text = ESCAPES.replace("NUMBER", str(tmp_path / "number")).replace("END", end)
@@ -176,11 +176,11 @@ def test_no_process_survives(run: Callable[..., list[Any]], tmp_path: Path, end:
 
 
 def test_an_interruption_says_where_the_code_was(run: Callable[..., list[Any]], tmp_path: Path) -> None:
-    begun = tmp_path / "begun"
-    text = f"from pathlib import Path\ndef answer():\n    Path({str(begun)!r}).touch()\n    while True: pass\n"
+    started = tmp_path / "started"
+    text = f"from pathlib import Path\ndef answer():\n    Path({str(started)!r}).touch()\n    while True: pass\n"
 
     def interrupt() -> None:
-        while not begun.exists():
+        while not started.exists():
             time.sleep(0.05)
         signal.raise_signal(signal.SIGINT)
 

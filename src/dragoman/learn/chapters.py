@@ -17,7 +17,7 @@ from typing import Any
 
 from dragoman.errors import UserError, shown_name
 from dragoman.learn.exercises import COURSE, load_solution, wrong_definitions
-from dragoman.system.user_code import describe_failure, place_of
+from dragoman.system.user_code import describe_exception, place_of
 
 _CODE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _MINUTES = re.compile(r"^\*About (\d+) minutes to read; runs in about (\d+) s\.\*$", re.MULTILINE)
@@ -130,7 +130,7 @@ def run_chapter(chapter: Chapter, show: bool = True, pause: Callable[[], object]
 
 
 def run_with_file(number: int, file: str) -> Iterator[None]:
-    """Run a chapter with a learner's file, which is loaded; the command line calls this in a process of its own.
+    """Run a chapter with a learner's file, which is loaded; the command line calls this in a separate process.
 
     A terminal waits after each question. Yields nothing.
 
@@ -148,13 +148,13 @@ def run_with_file(number: int, file: str) -> Iterator[None]:
         raise
     except BaseException as error:  # what a learner's code may raise, or the chapter because of what it returns
         if place_of(error):
-            raise UserError(f"{name}: {describe_failure(error)}") from error
+            raise UserError(f"{name}: {describe_exception(error)}") from error
         if isinstance(error, OSError):
             raise
         lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if _is_code_of(chapter, frame)]
         raise UserError(
-            f"{name}: chapter {number} cannot go on in its line {lines[-1] if lines else 1}: {describe_failure(error)}"
-            f"{wrong_definitions(module)}; dragoman learn check {number} tests your functions one by one"
+            f"{name}: chapter {number} cannot go on in its line {lines[-1] if lines else 1}: "
+            f"{describe_exception(error)}{wrong_definitions(module)}; dragoman learn check {number} tests your functions one by one"
         ) from error
     yield from ()
 

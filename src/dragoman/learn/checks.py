@@ -23,7 +23,7 @@ from dragoman.learn.results import Result
 from dragoman.model.transformer import Transformer
 from dragoman.reference.attention import scaled_dot_product_attention
 from dragoman.settings import Model
-from dragoman.system.user_code import describe_failure, place_of
+from dragoman.system.user_code import describe_exception, place_of
 
 PAD, BOS, EOS = range(3)
 SIZES = {"d_model": 32, "heads": 4, "d_ff": 64, "layers": 2}
@@ -65,7 +65,7 @@ def check_module(module: Module, chapter: int | None = None) -> Iterator[Result]
 
 
 def check_file(path: str, chapter: int | None, skipped: int) -> Iterator[tuple[bool, tuple[int, str, str, bool]]]:
-    """Check a learner's file, which is loaded; `results` calls this in a process of its own.
+    """Check a learner's file, which is loaded; `results` calls this in a separate process.
 
     Args:
         path: The file.
@@ -104,7 +104,7 @@ def _run(check: Check, module: Module) -> Result:
         if isinstance(own, NotImplementedError):
             return replace(result, message=str(own), written=False)
         definitions = "" if place_of(own) else wrong_definitions(module)
-        return replace(result, message=f"{describe_failure(own)}{definitions}")
+        return replace(result, message=f"{describe_exception(own)}{definitions}")
     return result
 
 

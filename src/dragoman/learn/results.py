@@ -1,4 +1,4 @@
-"""The checks of a learner's file, in a process of its own; this does not load torch, which only that process needs."""
+"""The checks of a learner's file, in a separate process; this does not load torch, which only that process needs."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def check_apart(path: Path, chapter: int | None) -> Generator[Result, None, None
     """
     done = 0
     while True:
-        begun = None
+        running = None
         arguments = {"path": str(path), "chapter": chapter, "skipped": done}
         try:
             for is_done, values in run_apart("dragoman.learn.checks:check_file", arguments, "on standard error"):
-                begun = None if is_done else Result(*values)
+                running = None if is_done else Result(*values)
                 if is_done:
                     done += 1
                     yield Result(*values)
             return
         except UserError as error:
-            if begun is None:
+            if running is None:
                 raise
             done += 1
-            yield replace(begun, message=str(error))
+            yield replace(running, message=str(error))

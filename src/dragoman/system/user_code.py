@@ -1,4 +1,4 @@
-"""Code of users, such as learners' models: how it is loaded, where it fails, and a process of its own to run it in.
+"""Code of users, such as learners' models: how it is loaded, where it fails, and the separate process to run it in.
 
 Such code may raise anything, end its process, print, start other processes, or not end. Therefore `run_apart` runs one
 of our functions, which loads the code, in a new process, and yields what the function yields. This file is also the
@@ -89,7 +89,7 @@ def module_from_text(text: str, origin: str, name: str = "", *, registered: bool
 
 @contextmanager
 def blamed(message: str, remedy: str = "") -> Iterator[None]:
-    """Raise a UserError, with the exception as its cause, for whatever the code of a user raises in the block.
+    """Raise a UserError, with the exception as its cause, for anything that the code of a user raises in the block.
 
     Ctrl-C is raised as usual.
 
@@ -105,10 +105,10 @@ def blamed(message: str, remedy: str = "") -> Iterator[None]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise UserError(f"{message}: {describe_failure(error)}{remedy}") from error
+        raise UserError(f"{message}: {describe_exception(error)}{remedy}") from error
 
 
-def describe_failure(error: BaseException) -> str:
+def describe_exception(error: BaseException) -> str:
     """What the code of a user raised, and where: ``TypeError in model.py, lines 150, 27: an integer is required``."""
     place = place_of(error)
     where = f" in {place}" if place else ""
@@ -159,7 +159,7 @@ _LIBRARIES = tuple(
 )
 
 
-# ---- a process of its own ----
+# ---- a separate process ----
 
 Output = Literal["discarded", "on standard error", "as it is"]
 """Where the process prints."""
@@ -197,17 +197,16 @@ def run_apart(
         results, crash = directory / "results", directory / "crash"
         for path in (results, crash):
             path.touch()
-        streams: dict[str, int | None] = {
-            "discarded": dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL),
-            "on standard error": {"stdout": 2},
-            "as it is": {},
-        }[output]
+        is_quiet = output == "discarded"
+        unused = subprocess.DEVNULL if is_quiet else None
         process = subprocess.Popen(
             # -P: a file of the current directory must not replace a module of Python
             [sys.executable, "-P", "-m", __name__, str(directory), function, json.dumps(dict(arguments))],
             env={**os.environ, _MARK: mark, "PYTHONIOENCODING": "utf-8:backslashreplace"},
-            start_new_session=output == "discarded",
-            **streams,
+            start_new_session=is_quiet,
+            stdin=unused,
+            stdout=2 if output == "on standard error" else unused,
+            stderr=unused,
         )
         try:
             with results.open(encoding="utf-8") as file:
@@ -216,7 +215,7 @@ def run_apart(
                 except KeyboardInterrupt:
                     raise KeyboardInterrupt(_interrupt(process, file)) from None
         finally:
-            _end(process, mark, has_group=output == "discarded")
+            _end(process, mark, has_group=is_quiet)
 
 
 def _read_results(
@@ -303,7 +302,7 @@ def _end(process: subprocess.Popen[bytes], mark: str, *, has_group: bool) -> Non
 
 
 def _marked(mark: str) -> list[int]:
-    """The running processes that inherited an environment, also those with a group of their own; on Linux only."""
+    """The running processes that inherited an environment, also those that left its group; on Linux only."""
     wanted = f"{_MARK}={mark}".encode()
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
@@ -339,7 +338,7 @@ def _main() -> NoReturn:
         if not replaced and not place_of(error) and not isinstance(error, KeyboardInterrupt):
             traceback.print_exc()  # a fault of ours
         cause = f"; the code replaces {', '.join(replaced)} of Python, which dragoman needs" if replaced else ""
-        report.write("error", f"{describe_failure(error)}{cause}")
+        report.write("error", f"{describe_exception(error)}{cause}")
     with suppress(Exception):
         _flush_output()
     report.exit(0)  # without waiting for threads
@@ -378,11 +377,11 @@ class _Report:
             self.exit(1)
         os.write(self._results, f"{json.dumps([kind, value])}\n".encode())
 
-    def _exit_with_place(self, code: int) -> NoReturn:
-        """What the code of a user gets as ``os._exit``: an exception tells where it was called."""
+    def _exit_with_place(self, status: int) -> NoReturn:
+        """What the code of a user gets as ``os._exit``: an exception, which names the place of the call."""
         if os.getpid() != self._process:
-            self.exit(code)
-        raise SystemExit(code)
+            self.exit(status)
+        raise SystemExit(status)
 
 
 if __name__ == "__main__":

@@ -234,9 +234,9 @@ class TakesEmbeddings(nn.Module):
         return logits
 
 
-def without_batch_first(forward: Callable[[Any, Tensor, Tensor], Tensor] = TorchModel.forward) -> nn.Module:
+def without_batch_first(forward: Callable[[Any, Tensor, Tensor], Tensor] = TorchModel.forward) -> TorchModel:
     """A model that has the batch first, with an nn.Transformer that expects the length first."""
-    model = type("Forgetful", (TorchModel,), {"forward": forward})()
+    model: TorchModel = type("Forgetful", (TorchModel,), {"forward": forward})()
     encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 64), 1, enable_nested_tensor=False)
     model.transformer = nn.Transformer(32, 4, 1, 1, 64, custom_encoder=encoder)
     return model.eval()

@@ -159,8 +159,8 @@ def test_names_of_files_are_shown_safely(command: Command, tmp_path: Path) -> No
             file.write("raise BaseException('a\\nb \\x1b[31m')\n")
     *rows, summary = command("doctor", "model", tmp_path).out.splitlines()
     assert summary == "0 of 2 files have no errors"
-    for row, name in zip(rows, ["a \\udcff\\nb \\x1b[31m.py", "next.py"], strict=True):
-        assert row == f"failed    {name}  cannot be imported: BaseException in {name}, line 1: a b \\x1b[31m"
+    for row, shown in zip(rows, ["a \\udcff\\nb \\x1b[31m.py", "next.py"], strict=True):
+        assert row == f"failed    {shown}  cannot be imported: BaseException in {shown}, line 1: a b \\x1b[31m"
     graded = json.loads(command("doctor", "model", tmp_path, "--json").out)
     assert [os.fsencode(each["name"]) for each in graded] == names
 

@@ -312,7 +312,7 @@ def _score(model: ExaminedModel, without_masks: bool) -> _Score:
 @contextmanager
 def _with_batch_first(model: ExaminedModel) -> Iterator[list[str]]:
     """Modules of torch that expect the length first expect the batch first in the block; yields their names."""
-    changed = [
+    changed: list[tuple[str, Any]] = [
         (name, module)
         for name, module in submodules_of(model.forward)
         if getattr(module, "batch_first", None) is False and not isinstance(module, torch.jit.ScriptModule)

@@ -1,4 +1,4 @@
-"""Examine models of users, each in a process of its own: one that the command line names, or many files.
+"""Examine models of users, each in a separate process: one that the command line names, or many files.
 
 This does not load torch, which only these processes need.
 """

@@ -51,7 +51,7 @@ def examine_bundle(path: Path, *, overfit: bool, device: str) -> list[Finding]:
 def examine_code(name: str, overfit: bool, device: str) -> Iterator[dict[str, Any]]:
     """Examine the model of a user's module or file; yields the findings as in JSON.
 
-    This loads the code of the user: `grading` calls it in a process of its own.
+    This loads the code of the user: `grading` calls it in a separate process.
 
     Args:
         name: ``package.module:function``, whose module may be in the current directory; ``FILE.py:function``; or
