@@ -154,8 +154,8 @@ def run_with_file(number: int, file: str) -> Iterator[None]:
         lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if _is_code_of(chapter, frame)]
         raise UserError(
             f"{name}: chapter {number} cannot go on in its line {lines[-1] if lines else 1}: "
-            f"{describe_exception(error)}{wrong_definitions(module)}; dragoman learn check {number} tests your functions "
-            "one by one"
+            f"{describe_exception(error)}{wrong_definitions(module)}; dragoman learn check {number} tests your "
+            "functions one by one"
         ) from error
     yield from ()
 
