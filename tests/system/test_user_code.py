@@ -53,7 +53,7 @@ PASSES = {
     "changes the directory": "import os\nos.chdir('/')\ndef answer(): return 3",
     "has a thread that does not end": "import threading, time\n"
     "threading.Thread(target=time.sleep, args=(1000,)).start()\ndef answer(): return 3",
-    "has a copy of the process": "import os\nos.fork()\ndef answer(): return 3",
+    "has a copy of the process": "import os, time\nos.fork()\ndef answer(): time.sleep(0.5); return 3",
     "reads its arguments": "import argparse\nargparse.ArgumentParser().parse_args()\ndef answer(): return 3",
     "exits in a copy of the process": "import os\ndef answer():\n    if not os.fork(): os._exit(1)\n    return 3",
     "has a dataclass": "from __future__ import annotations\nfrom dataclasses import dataclass\n"
