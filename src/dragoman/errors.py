@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from os import PathLike
 
 SHOWN_CHARACTERS = 60
 """Maximum length of texts and values in messages."""
@@ -23,7 +24,7 @@ class UserError(Exception):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__("\n".join(map(_shortened_in_the_middle, escape_controls(message).split("\n"))))
+        super().__init__("\n".join(map(shortened_in_the_middle, escape_controls(message).split("\n"))))
 
 
 def escape_controls(text: str) -> str:
@@ -31,14 +32,20 @@ def escape_controls(text: str) -> str:
     return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
+def shown_name(name: str | PathLike[str]) -> str:
+    """The name of a file on one line: as `escape_controls`, with line breaks and tabs as escape sequences, too."""
+    return escape_controls(str(name)).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def shortened(text: str) -> str:
     """At most the first `SHOWN_CHARACTERS` characters of a text or value; with an ellipsis if it is longer."""
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
 
 
-def _shortened_in_the_middle(line: str) -> str:
-    half = LINE_CHARACTERS // 2 - 3
-    return line if len(line) <= LINE_CHARACTERS else f"{line[:half]} … {line[-half:]}"
+def shortened_in_the_middle(text: str, length: int = LINE_CHARACTERS) -> str:
+    """At most so many characters of a text, with an ellipsis in the middle if it is longer."""
+    half = length // 2 - 3
+    return text if len(text) <= length else f"{text[:half]} … {text[-half:]}"
 
 
 def counted(number: int, noun: str) -> str:

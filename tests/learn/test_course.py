@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import subprocess
@@ -11,11 +12,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from conftest import Command
 from dragoman.errors import UserError
-from dragoman.learn.chapters import Chapter, chapters, find_chapter, notebook, parts_of, run_chapter
+from dragoman.learn.chapters import Chapter, chapters, find_chapter, notebook, parts_of, run_chapter, run_with_file
 from dragoman.learn.checks import CHECKS, check_module
-from dragoman.learn.exercises import SOLUTION, load_solution, module_from_text, skeleton
+from dragoman.learn.exercises import SOLUTION, load_solution, skeleton
 from dragoman.learn.mistakes import MISTAKES, broken
+from dragoman.learn.results import check_apart
+from dragoman.system.user_code import module_from_text
 
 TEXT = SOLUTION.read_text(encoding="utf-8")
 FAST = {1, 2, 3, 4}
@@ -23,9 +27,7 @@ FAST = {1, 2, 3, 4}
 
 
 def test_the_solution_passes_every_check() -> None:
-    assert {
-        result.check.name: result.message for result in check_module(load_solution(SOLUTION)) if result.message
-    } == {}
+    assert {result.check: result.message for result in check_module(load_solution(SOLUTION)) if result.message} == {}
 
 
 def test_the_solution_is_short() -> None:
@@ -36,7 +38,7 @@ def test_the_solution_is_short() -> None:
 def test_a_mistake_fails_its_exercise_with_the_right_cause(name: str) -> None:
     mistake = MISTAKES[name]
     (chapter,) = (check.chapter for check in CHECKS if check.name == mistake.check)
-    messages = {result.check.name: result.message for result in check_module(broken(name), chapter) if result.message}
+    messages = {result.check: result.message for result in check_module(broken(name), chapter) if result.message}
     assert mistake.check in messages
     assert mistake.cause in messages[mistake.check]
 
@@ -52,7 +54,11 @@ HINTS: dict[str, tuple[int, str, str]] = {
         "merging the heads",
     ),
     " * math.sqrt(embedding.embedding_dim) -> ": (3, "the model is the library's", "not multiplied by √d_model"),
-    "self.table[: ids.shape[1]] -> self.table": (3, "the model is the library's", "RuntimeError, lines"),
+    "self.table[: ids.shape[1]] -> self.table": (
+        3,
+        "the model is the library's",
+        "RuntimeError in transformer.py, lines",
+    ),
     "self.attention(y, y, mask))\n        return -> self.attention(y, x, mask))\n        return": (
         3,
         "the model is the library's",
@@ -86,7 +92,7 @@ def test_the_hint_fits_the_mistake(change: str) -> None:
     chapter, check, hint = HINTS[change]
     assert TEXT.count(right) == 1
     results = check_module(module_from_text(TEXT.replace(right, wrong), "transformer.py"), chapter)
-    assert hint in next(result.message for result in results if result.check.name == check)
+    assert hint in next(result.message for result in results if result.check == check)
 
 
 def test_there_are_fifteen_mistakes() -> None:
@@ -98,7 +104,7 @@ def test_there_are_fifteen_mistakes() -> None:
 def test_the_learners_file_lacks_every_exercise_and_nothing_else() -> None:
     text = skeleton(TEXT)
     results = list(check_module(module_from_text(text, "transformer.py")))
-    assert [result.check.name for result in results if result.written] == []
+    assert [result.check for result in results if result.written] == []
     assert {int(number) for number in re.findall(r"NotImplementedError\(\"chapter (\d):", text)} == set(range(1, 7))
     assert "class Vocabulary" in text
     assert len(results) == len(CHECKS)
@@ -117,7 +123,7 @@ def test_a_function_that_is_written_is_checked() -> None:
 def test_a_file_that_cannot_be_imported_is_named(text: str, tmp_path: Path) -> None:
     path = tmp_path / "transformer.py"
     path.write_text(f"\n{text}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"transformer\.py, line 2: cannot be imported"):
+    with pytest.raises(UserError, match=r"transformer\.py: cannot be imported: .* in transformer\.py, line 2: "):
         load_solution(path)
 
 
@@ -153,6 +159,82 @@ def test_the_chapters_are_numbered() -> None:
     assert [chapter.number for chapter in chapters()] == list(range(1, 9))
     with pytest.raises(UserError, match="no chapter 9"):
         find_chapter(9)
+
+
+ODD = {
+    "attention = 5": "attention (line 20) is 5, not a function; dragoman learn check 1",
+    "def attention(q, k, v, mask=None):\n    return attention(q, k, v)": "RecursionError in transformer.py, line 21",
+    "def attention(q, k, v, mask=None):\n    exit()": "SystemExit in transformer.py, line 21: the code",
+    "def attention(q, k, v, mask=None):\n    raise BaseException('so')": "BaseException in transformer.py, line 21: so",
+    "def attention(q, k, v, mask=None):\n    pass": "chapter 1 cannot go on in its line 128: TypeError: cannot unpack",
+    "": "cannot import name 'attention'",
+}
+"""What may stand in the place of `attention`, and what the learner sees."""
+
+
+def course_with(attention: str, directory: Path) -> Path:
+    """A learner's file in which this stands in the place of attention."""
+    before, _, rest = TEXT.partition("def attention")
+    path = directory / "transformer.py"
+    path.write_text(f"{before}{attention}\n\n\ndef padding_mask{rest.partition('def padding_mask')[2]}", "utf-8")
+    return path
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a separate process: no other file of a learner is loaded."""
+    monkeypatch.syspath_prepend("")  # restored afterwards
+    monkeypatch.setitem(sys.modules, "transformer", sys)
+    monkeypatch.delitem(sys.modules, "transformer")
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("attention", ODD)
+def test_a_chapter_shows_learners_their_mistake(attention: str, tmp_path: Path) -> None:
+    path = course_with(attention, tmp_path)
+    with pytest.raises(UserError) as raised:
+        list(run_with_file(1, str(path)))
+    assert ODD[attention] in str(raised.value)
+    assert str(raised.value).startswith(f"{path}: ")
+    results = list(check_module(load_solution(path), 1))
+    assert all(result.message and result.written for result in results)
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_chapter_shows_what_is_no_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "def attention(q, k, v, mask=None):\n    return q * float('nan'), q @ k.transpose(-2, -1) * float('nan')"
+    list(run_with_file(1, str(course_with(body, tmp_path))))
+    assert " dog   ?  ?  ?  ?\n" in capsys.readouterr().out
+    messages = [result.message for result in check_module(load_solution(tmp_path / "transformer.py"), 1)]
+    assert messages == ["the result contains NaN, which is not a number"] * 3
+
+
+def test_each_check_is_made_if_one_ends_the_process(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    body = (
+        "def attention(q, k, v, mask=None):\n    print('[]')\n    if mask is None:\n        import signal\n"
+        "        signal.raise_signal(9)\n    return v"
+    )
+    results = list(check_apart(course_with(body, tmp_path), 1))
+    assert ["SIGKILL" in result.message for result in results] == [True] * 3
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert "[]" in printed.err
+
+
+def test_a_course_that_cannot_be_written_is_named_and_not_kept(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", fail)
+        outcome = command("learn", "start", "--directory", tmp_path / "my course")
+    assert outcome.code == 2
+    assert "my course/transformer.py: could not be saved: No space left" in outcome.error
+    assert list((tmp_path / "my course").iterdir()) == []
+    outcome = command("learn", "start", "--directory", tmp_path / "my course")
+    assert outcome.out.count(f"--directory '{tmp_path}/my course'") == 3
 
 
 def learn(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

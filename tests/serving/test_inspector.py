@@ -95,7 +95,7 @@ def test_wrong_requests_are_refused(address: str) -> None:
     assert "no head with the index 7" in error_of(address, q=TEXT, off=[{"heads": [["cross", 0, 7]]}])[1]
     assert "more models" in error_of(address, q=TEXT, off=[{}, {}])[1]
     assert "off.0.heads" in error_of(address, q=TEXT, off=[{"heads": "x"}])[1]
-    assert "exceeds text limit" in error_of(address, q="x" * (SETTINGS.characters + 1))[1]
+    assert "it has 2,001 characters, and the limit is 2,000" in error_of(address, q="x" * (SETTINGS.characters + 1))[1]
     assert httpx.post(f"{address}/other", json={"q": TEXT}).status_code == 404
 
 
@@ -205,6 +205,11 @@ def test_words_and_heads_are_switched_off_and_on(browser: Any, address: str, tra
         wait(page)
         assert page.locator("#heads button.off").count() == 1
         assert page.locator("#change-list button").count() == 2
+        page.get_by_role("button", name="Switch off: decoder layer 1").click()
+        page.locator("#lens-table th", has_text="Layer 1 (switched off)").wait_for()
+        assert page.locator("#lens-table th", has_text="switched off").count() == 1
+        page.get_by_role("button", name="Switch on: decoder layer 1").click()
+        wait(page)
         for name in ("Junge", "head 1 of layer 1"):
             page.locator("#change-list button", has_text=name).click()
             page.locator("#change-list button", has_text=name).wait_for(state="hidden")

@@ -103,8 +103,8 @@ def main() -> None:
     try:
         _require_usable(sys.argv[1:])
         _run()
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(f"interrupted{escape_controls(str(error))}", file=sys.stderr)  # it may say where
         sys.exit(130)
     except SystemExit as error:
         if error.code == TERMINATED:

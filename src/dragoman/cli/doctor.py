@@ -36,11 +36,11 @@ from dragoman.cli.text_files import (
     TextFilesCommand,
 )
 from dragoman.cli.text_references import FileOptions, find_held_out, find_texts, refuse_meaningless_options
-from dragoman.errors import UserError
+from dragoman.errors import UserError, escape_controls, shown_name
 
 if TYPE_CHECKING:
     from dragoman.doctor import Finding
-    from dragoman.doctor.model.loading import Grade
+    from dragoman.doctor.model.grading import Grade
 
 doctor_app = typer.Typer(help="Find problems in models and texts.", no_args_is_help=True)
 
@@ -51,7 +51,7 @@ def doctor_model(
         str,
         typer.Argument(
             metavar="BUNDLE|MODULE:FUNCTION|FILE|DIRECTORY",
-            help="A bundle, a function that returns a model, a file with a function `translator`, or many files.",
+            help="A bundle, a function that returns a model, a file with one or a class Transformer, or many files.",
         ),
     ],
     overfit: Annotated[
@@ -62,9 +62,6 @@ def doctor_model(
     ] = 120,
     as_json: AsJson = False,
     device: Device = "auto",
-    findings_file: Annotated[
-        Path | None, typer.Option("--findings-file", hidden=True, help="Also write the findings to this file.")
-    ] = None,  # in which the processes of a directory's files report
 ) -> None:
     """Check a model, or grade many.
 
@@ -72,24 +69,26 @@ def doctor_model(
     for parameters without gradients, and for mistakes that are visible in the structure.
 
     MODULE:FUNCTION or FILE:FUNCTION names a function without arguments that returns a dictionary with the arguments of
-    dragoman.doctor.examine: forward and others. A file alone needs a function `translator`. Each file of a directory is
-    examined in a process, with a time limit, and is one row of a table. The exit code is 1 if there are errors.
+    dragoman.doctor.examine: forward and others. A file alone needs a function `translator`, or a class
+    Transformer(source_size, target_size) and constants PAD, BOS and EOS. Each file of a directory is examined in a
+    process, with a time limit, and is one row of a table. The exit code is 1 if there are errors.
 
     Example: dragoman doctor model runs/quickstart
     """
-    from dragoman.doctor.model.loading import examine_by_name, grade_directory, is_directory_of_models
-    from dragoman.system.device import choose_device
-    from dragoman.system.files import write_json
+    from dragoman.doctor.model.grading import examine_apart, grade_directory, is_directory_of_models, is_user_code
 
     if is_directory_of_models(model):
-        with closing(grade_directory(Path(model), seconds, overfit, device)) as grades:
+        with closing(grade_directory(Path(model), seconds, overfit=overfit, device=device)) as grades:
             _report_grades(grades, as_json)
         return
     learning = "" if overfit else "whether the model learns (--overfit), "
     not_examined = f"{learning}your loss, your labels, your search, and what docs/doctor.md lists as out of reach"
-    findings = examine_by_name(model, overfit=overfit, device=choose_device(device))
-    if findings_file:
-        write_json(findings_file, {"findings": [finding.to_dict() for finding in findings]})
+    if is_user_code(model):
+        findings = examine_apart(model, overfit=overfit, device=device)
+    else:
+        from dragoman.doctor.model.loading import examine_bundle
+
+        findings = examine_bundle(Path(model), overfit=overfit, device=device)
     _report(findings, as_json, not_examined)
 
 
@@ -99,7 +98,7 @@ def _report_grades(grades: Iterator[Grade], as_json: bool) -> None:
     for grade in grades:
         found.append(grade)
         if not as_json:
-            print(f"{grade.result:<8}  {grade.name}  {grade.summary}", flush=True)
+            print(f"{grade.result:<8}  {shown_name(grade.name)}  {escape_controls(grade.summary)}", flush=True)
     if as_json:
         print_json([grade.to_dict() for grade in found])
     else:

@@ -61,8 +61,9 @@ def has_colors() -> bool:
 
 
 def print_json(data: Any) -> None:
-    """Print readable JSON."""
-    print(json.dumps(data, ensure_ascii=False, indent=2))
+    """Print readable JSON; bytes of file names that are not UTF-8 are escape sequences of JSON."""
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    print(text.encode(errors="backslashreplace").decode())
 
 
 def to_line(translation: Translation) -> str:

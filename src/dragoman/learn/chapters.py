@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import re
+import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
-from dragoman.errors import UserError
-from dragoman.learn.exercises import COURSE
+from dragoman.errors import UserError, shown_name
+from dragoman.learn.exercises import COURSE, load_solution, wrong_definitions
+from dragoman.system.user_code import describe_exception, place_of
 
 _CODE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _MINUTES = re.compile(r"^\*About (\d+) minutes to read; runs in about (\d+) s\.\*$", re.MULTILINE)
@@ -123,6 +129,46 @@ def run_chapter(chapter: Chapter, show: bool = True, pause: Callable[[], object]
     return namespace
 
 
+def run_with_file(number: int, file: str) -> Iterator[None]:
+    """Run a chapter with a learner's file, which is loaded; the command line calls this in a separate process.
+
+    A terminal waits after each question. Yields nothing.
+
+    Raises:
+        UserError: The file cannot be imported, or lacks a function, or the chapter fails because of it.
+        OSError: Standard output cannot be written.
+    """
+    name, chapter = shown_name(file), find_chapter(number)
+    module = load_solution(Path(file))
+    try:
+        run_chapter(chapter, pause=_wait_for_enter if sys.stdin.isatty() else lambda: None)
+    except NotImplementedError as error:
+        raise UserError(f"{name}: not written yet: {error}; then run this chapter again") from error
+    except (KeyboardInterrupt, UserError):
+        raise
+    except BaseException as error:  # what a learner's code may raise, or the chapter because of what it returns
+        if place_of(error):
+            raise UserError(f"{name}: {describe_exception(error)}") from error
+        if isinstance(error, OSError):
+            raise
+        lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if _is_code_of(chapter, frame)]
+        raise UserError(
+            f"{name}: chapter {number} cannot go on in its line {lines[-1] if lines else 1}: "
+            f"{describe_exception(error)}{wrong_definitions(module)}; dragoman learn check {number} tests your "
+            "functions one by one"
+        ) from error
+    yield from ()
+
+
+def _is_code_of(chapter: Chapter, frame: FrameType) -> bool:
+    return frame.f_code.co_filename == str(chapter.path)
+
+
+def _wait_for_enter() -> None:
+    with suppress(EOFError):
+        input("(press Enter to continue) ")
+
+
 def _print_text(text: str, pause: Callable[[], object]) -> None:
     """Print text, with a pause after each paragraph that asks a question."""
     start = 0
@@ -140,9 +186,9 @@ def _run_code(part: ChapterPart, origin: str, namespace: dict[str, Any]) -> None
     last = tree.body[-1] if tree.body else None
     if isinstance(last, ast.Expr):
         tree.body.pop()
-    exec(compile(tree, origin, "exec"), namespace)
+    exec(compile(tree, origin, "exec", dont_inherit=True), namespace)
     if isinstance(last, ast.Expr):
-        value = eval(compile(ast.Expression(last.value), origin, "eval"), namespace)
+        value = eval(compile(ast.Expression(last.value), origin, "eval", dont_inherit=True), namespace)
         if value is not None:
             print(value)
 
@@ -168,12 +214,17 @@ def notebook(chapter: Chapter) -> str:
 
 
 def show_matrix(matrix: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Print a matrix of weights between 0 and 1 as a picture: the darker, the larger; (rows, columns)."""
+    """Print a matrix of weights between 0 and 1 as a picture: the darker, the larger; (rows, columns). NaN is ``?``."""
     width = max(len(name) for name in rows)
     height = max(len(name) for name in columns)
     for level in range(height):
         letters = (name.rjust(height)[level] for name in columns)
         print(" " * width, " ", "  ".join(letters))
     for name, weights in zip(rows, matrix, strict=True):
-        shades = (_SHADES[min(int(float(weight) * len(_SHADES)), len(_SHADES) - 1)] for weight in weights)
-        print(name.rjust(width), " ", "  ".join(shades))
+        print(name.rjust(width), " ", "  ".join(_shade(float(weight)) for weight in weights))
+    if any(math.isnan(float(weight)) for weights in matrix for weight in weights):
+        print("? is not a number (NaN): dragoman learn check says which function returns it")
+
+
+def _shade(weight: float) -> str:
+    return "?" if math.isnan(weight) else _SHADES[int(min(max(weight, 0.0), 0.999) * len(_SHADES))]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,10 +18,12 @@ from torch.nn import functional as F
 
 from dragoman.doctor import Finding, examine, examine_loss, examine_search
 from dragoman.errors import UserError, counted
-from dragoman.learn.exercises import lines_in
+from dragoman.learn.exercises import load_solution, wrong_definitions
+from dragoman.learn.results import Result
 from dragoman.model.transformer import Transformer
 from dragoman.reference.attention import scaled_dot_product_attention
 from dragoman.settings import Model
+from dragoman.system.user_code import describe_exception, place_of
 
 PAD, BOS, EOS = range(3)
 SIZES = {"d_model": 32, "heads": 4, "d_ff": 64, "layers": 2}
@@ -44,21 +47,6 @@ class Check:
     function: Callable[[Module], None]
 
 
-@dataclass(frozen=True)
-class Result:
-    """Whether a check passed: the message is empty then.
-
-    Attributes:
-        check: The check.
-        message: What is wrong, and why.
-        written: Whether the functions that it needs are written.
-    """
-
-    check: Check
-    message: str = ""
-    written: bool = True
-
-
 CHECKS: list[Check] = []
 
 
@@ -72,25 +60,52 @@ def _check(chapter: int, name: str) -> Callable[[Callable[[Module], None]], Call
 
 def check_module(module: Module, chapter: int | None = None) -> Iterator[Result]:
     """The results of the checks of one chapter, or of all."""
-    for check in CHECKS:
-        if chapter in (None, check.chapter):
-            yield _run(check, module)
+    for check in _checks_of(chapter):
+        yield _run(check, module)
+
+
+def check_file(path: str, chapter: int | None, skipped: int) -> Iterator[tuple[bool, tuple[int, str, str, bool]]]:
+    """Check a learner's file, which is loaded; `results` calls this in a separate process.
+
+    Args:
+        path: The file.
+        chapter: The chapter; None for all.
+        skipped: How many checks to leave out.
+
+    Yields:
+        For each check that begins, and again when it is done: whether it is done, and a `Result` as a tuple.
+
+    Raises:
+        UserError: The file cannot be imported.
+    """
+    module = load_solution(Path(path))
+    for check in _checks_of(chapter)[skipped:]:
+        yield False, astuple(Result(check.chapter, check.name))
+        yield True, astuple(_run(check, module))
+
+
+def _checks_of(chapter: int | None) -> list[Check]:
+    return [check for check in CHECKS if chapter in (None, check.chapter)]
 
 
 def _run(check: Check, module: Module) -> Result:
     torch.manual_seed(1)
+    result = Result(check.chapter, check.name)
     try:
         check.function(module)
     except CheckError as error:
-        return Result(check, str(error))
-    except (Exception, SystemExit) as error:  # what a learner's code may raise is a result, not a fault of the check
+        return replace(result, message=str(error))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # what a learner's code may raise is a result, not a fault of the check
         own = error.__cause__ if isinstance(error, UserError) else error  # the doctor keeps the exception as the cause
         if own is None:
-            return Result(check, str(error))
+            return replace(result, message=str(error))
         if isinstance(own, NotImplementedError):
-            return Result(check, str(own), written=False)
-        return Result(check, f"{type(own).__name__}{lines_in(own, module)}: {own}")
-    return Result(check)
+            return replace(result, message=str(own), written=False)
+        definitions = "" if place_of(own) else wrong_definitions(module)
+        return replace(result, message=f"{describe_exception(own)}{definitions}")
+    return result
 
 
 def _require(holds: bool | Tensor, message: str) -> None:
@@ -99,6 +114,8 @@ def _require(holds: bool | Tensor, message: str) -> None:
 
 
 def _close(one: Tensor, other: Tensor, tolerance: float = TOLERANCE) -> bool:
+    """Whether two results are equal up to rounding; one without values is wrong in any comparison."""
+    _require(not (one.isnan().any() or other.isnan().any()), "the result contains NaN, which is not a number")
     return one.shape == other.shape and bool(torch.allclose(one, other, rtol=0, atol=tolerance))
 
 

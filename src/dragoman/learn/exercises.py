@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
+import linecache
 import re
-import traceback
 from pathlib import Path
 from types import ModuleType
 
-from dragoman.errors import UserError
+from dragoman.errors import UserError, shortened, shown_name
+from dragoman.system.user_code import load_file
 
 COURSE = Path(__file__).parents[1] / "course"
 SOLUTION = COURSE / "transformer.py"
@@ -50,32 +50,20 @@ def load_solution(path: Path) -> ModuleType:
         UserError: The file does not exist, or cannot be imported.
     """
     if not path.is_file():
-        raise UserError(f"{path}: there is no such file; `dragoman learn start` creates the course with {FILE_NAME}")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: is not UTF-8; save it again in UTF-8") from error
-    return module_from_text(text, str(path))
+        raise UserError(
+            f"{shown_name(path)}: there is no such file; `dragoman learn start` creates the course with {FILE_NAME}"
+        )
+    return load_file(path)
 
 
-def module_from_text(text: str, origin: str) -> ModuleType:
-    """Run the text as a module, which is not registered anywhere."""
-    specification = importlib.util.spec_from_loader("transformer", loader=None, origin=origin)
-    assert specification is not None
-    module = importlib.util.module_from_spec(specification)
-    try:
-        exec(compile(text, origin, "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:
-        line = lines_in(error, module)
-        raise UserError(f"{origin}{line}: cannot be imported: {type(error).__name__}: {error}") from error
-    return module
-
-
-def lines_in(error: BaseException, module: ModuleType) -> str:
-    """The lines of the learner's file that an exception passed, outermost first: ", lines 150, 27"."""
-    if isinstance(error, SyntaxError):
-        return f", line {error.lineno}"
-    origin = module.__spec__.origin if module.__spec__ else None
-    passed = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == origin]
-    numbers = ", ".join(str(frame.lineno) for frame in passed)
-    return f", line{'s' if len(passed) > 1 else ''} {numbers}" if passed else ""
+def wrong_definitions(module: ModuleType) -> str:
+    """Names that the learner's file gives to something else: ``; attention (line 27) is 5, not a function``."""
+    lines = linecache.getlines(module.__file__ or "")
+    problems = ""
+    for node in ast.parse(SOLUTION.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not callable(getattr(module, node.name, callable)):
+            numbers = [number for number, line in enumerate(lines, 1) if re.match(rf"{node.name}\s*[=:]", line)]
+            where = f" (line {numbers[-1]})" if numbers else ""
+            kind = "class" if isinstance(node, ast.ClassDef) else "function"
+            problems += f"; {node.name}{where} is {shortened(repr(getattr(module, node.name)))}, not a {kind}"
+    return problems

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from dragoman.errors import UserError
-from dragoman.learn.exercises import SOLUTION, module_from_text
+from dragoman.learn.exercises import SOLUTION
+from dragoman.system.user_code import module_from_text
 
 
 @dataclass(frozen=True)

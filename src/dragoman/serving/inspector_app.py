@@ -81,7 +81,11 @@ async def answer_question(request: Request) -> Response:
     client = service.admit(request, "")
     (model,) = service.models.models
     question = _read_question(parameters, answer)
-    service.require_size([question.text])
+    if (characters := len(question.text)) > SETTINGS.characters:
+        raise RequestError(
+            400,
+            f"This text is too long: it has {characters:,} characters, and the limit is {SETTINGS.characters:,}.",
+        )
     work = service.scheduler.translate(model.translate, model.count_tokens, [question], client.name, client.priority)
     (found,) = await while_connected(request, work, service.settings.seconds)
     kind = "text/html" if answer == "page" else "application/json"

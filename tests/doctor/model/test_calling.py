@@ -234,9 +234,29 @@ class TakesEmbeddings(nn.Module):
         return logits
 
 
+def without_batch_first(forward: Callable[[Any, Tensor, Tensor], Tensor] = TorchModel.forward) -> TorchModel:
+    """A model that has the batch first, with an nn.Transformer that expects the length first."""
+    model: TorchModel = type("Forgetful", (TorchModel,), {"forward": forward})()
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 64), 1, enable_nested_tensor=False)
+    model.transformer = nn.Transformer(32, 4, 1, 1, 64, custom_encoder=encoder)
+    return model.eval()
+
+
+def without_masks(self: TorchModel, source: Tensor, target: Tensor) -> Tensor:
+    logits: Tensor = self.output(self.transformer(self.embed(source, self.source), self.embed(target, self.target)))
+    return logits
+
+
+def test_a_forgotten_batch_first_that_does_not_fail_is_a_batch_leak() -> None:
+    model = without_batch_first(without_masks)
+    assert "batch-leak" in errors(examine(model, **IDS))
+    assert model.transformer.batch_first is False
+
+
 UNKNOWN: dict[str, tuple[Callable[..., Any], str]] = {
     "more arguments": (needs_more, "forward=lambda source, target: model(source, target, temperature=…)"),
     "one argument": (lambda ids: MODEL(ids, ids), "model(torch.cat([source, target], dim=1))[:, source.shape[1]:]"),
+    "length first inside": (without_batch_first(), "it works with batch_first=True"),
     "embeddings": (TakesEmbeddings(), "model(embed(source), embed(target))"),
     "hidden states": (lambda s, t: torch.zeros(*t.shape, 32), "hidden states"),
     "padded vocabulary": (lambda s, t: pad(MODEL(s, t), (0, 13)), "model(source, target)[..., :50]"),
@@ -253,7 +273,7 @@ def test_other_forms_lead_to_the_line_to_write(form: str) -> None:
 
 
 def test_an_error_of_the_model_is_located() -> None:
-    with pytest.raises(UserError, match=r"in test_calling\.py, line \d+: RuntimeError: broken"):
+    with pytest.raises(UserError, match=r"RuntimeError in test_calling\.py, line \d+: broken"):
         examine(_fail, **IDS)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from conftest import Command
 from dragoman.cli.output import has_colors
 from dragoman.doctor.findings.finding import Findings
 from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.doctor.model.loading import examine_code
+from dragoman.errors import UserError
 from dragoman.learn.exercises import SOLUTION
 
 FACTORY = """
@@ -51,6 +54,7 @@ number = 3
 @pytest.fixture
 def factory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")  # restored afterwards
     name = f"models_{tmp_path.name}".replace("-", "_")
     (tmp_path / f"{name}.py").write_text(FACTORY, encoding="utf-8")
     return name
@@ -83,15 +87,15 @@ def test_a_leak_is_reported_with_cause_and_fix_and_exit_code_1(command: Command,
     [
         ("mistyped", "unknown key 'vocabulary_sise'; did you mean 'vocabulary_size'?"),
         ("wrong", "must return a mapping"),
-        ("failing", "the function fails: ValueError: no data"),
+        ("failing", "in models_"),
         ("number", "has no function 'number'"),
+        ("wrong", '"vocabulary_size": '),
         ("corect", "did you mean 'correct'?"),
     ],
 )
-def test_wrong_factories_are_refused(command: Command, factory: str, name: str, message: str) -> None:
-    outcome = command("doctor", "model", f"{factory}:{name}")
-    assert outcome.code == 2
-    assert message in outcome.error
+def test_wrong_factories_are_refused(factory: str, name: str, message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        list(examine_code(f"{factory}:{name}", overfit=False, device="cpu"))
 
 
 FILES = {
@@ -121,6 +125,10 @@ def test_a_directory_is_graded_file_by_file(command: Command, tmp_path: Path) ->
     }
     assert "future-leak" in {finding["code"] for finding in grades["more/wrong.py"]["findings"]}
     assert "nothing_of_that_name" in grades["broken.py"]["summary"]
+    assert "def translator(): return" in grades["empty.py"]["summary"]
+    assert "class Transformer" in grades["empty.py"]["summary"]
+    assert "def translator(): return" in grades["empty.py"]["summary"]
+    assert "class Transformer" in grades["empty.py"]["summary"]
 
 
 def test_a_file_that_does_not_end_is_ended(command: Command, tmp_path: Path) -> None:
@@ -140,7 +148,31 @@ def test_what_a_file_prints_before_it_ends_is_no_finding(command: Command, tmp_p
     (tmp_path / "ended.py").write_text(text, encoding="utf-8")
     outcome = command("doctor", "model", tmp_path)
     assert outcome.code == 1
-    assert outcome.out.startswith("failed    ended.py  exit code ")
+    assert outcome.out.startswith("failed    ended.py  the ")
+    assert ("ended.py, line 4" in outcome.out) == ("SIGKILL" not in end)
+
+
+def test_names_of_files_are_shown_safely(command: Command, tmp_path: Path) -> None:
+    names = [b"a \xff\nb \x1b[31m.py", b"next.py"]
+    for name in names:
+        with open(os.path.join(os.fsencode(tmp_path), name), "w", encoding="utf-8") as file:
+            file.write("raise BaseException('a\\nb \\x1b[31m')\n")
+    *rows, summary = command("doctor", "model", tmp_path).out.splitlines()
+    assert summary == "0 of 2 files have no errors"
+    for row, shown in zip(rows, ["a \\udcff\\nb \\x1b[31m.py", "next.py"], strict=True):
+        assert row == f"failed    {shown}  cannot be imported: BaseException in {shown}, line 1: a b \\x1b[31m"
+    graded = json.loads(command("doctor", "model", tmp_path, "--json").out)
+    assert [os.fsencode(each["name"]) for each in graded] == names
+
+
+@pytest.mark.parametrize("end", ["os._exit(0)", "exit()", "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_a_file_that_ends_the_program_is_not_healthy(command: Command, tmp_path: Path, end: str) -> None:
+    text = f"import os, signal, sys\ndef translator():\n    print('[]', flush=True)\n    {end}\n"
+    (tmp_path / "ended.py").write_text(text, encoding="utf-8")
+    outcome = command("doctor", "model", tmp_path / "ended.py", "--json")
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert ("ended.py, line 4" in outcome.error) == ("SIGKILL" not in end)
 
 
 def is_running(number: int) -> bool:

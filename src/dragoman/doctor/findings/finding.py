@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any, Literal, get_args
 
+from dragoman.errors import escape_controls
+
 Severity = Literal["error", "warning", "note"]
 """``error``: the result is wrong or useless. ``warning``: the result may suffer. ``note``: good to know."""
 
@@ -74,9 +76,9 @@ class Finding:
     def shown(self, color: bool) -> str:
         """The finding as text, with colors of a terminal or without."""
         severity = f"\x1b[1;{_COLORS[self.severity]}m{self.severity}\x1b[0m" if color else self.severity
-        lines = [f"{severity}: {self.code}: {self.message}"]
+        lines = [f"{severity}: {self.code}: {escape_controls(self.message)}"]  # it may contain names of the user
         for name in _DETAILS:
-            if text := getattr(self, name):
+            if text := escape_controls(getattr(self, name)):
                 lines.append(f"  \x1b[2m{name}:\x1b[0m {text}" if color else f"  {name}: {text}")
         return "\n".join(lines)
 

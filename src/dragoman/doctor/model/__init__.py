@@ -7,7 +7,8 @@
 - `location`: the first module at which a leak shows; `gradients`: whether the model can learn
 - `structure`: how modules are registered, what they keep, and what they compute in a call
 - `loss`, `search`: the rest of a learner's program
-- `loading`: a model from a bundle or a file, and the grades of many files
+- `loading`: a model from a bundle, or from a function or file of the user
+- `grading`: a process for each function or file of the user; the grades of many files
 
 A check takes a `Probe` and yields findings, whose types are in `doctor.findings.model`.
 """

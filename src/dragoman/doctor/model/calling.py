@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter, itemgetter
@@ -39,9 +39,11 @@ from dragoman.doctor.model.probe import (
     ExaminedModel,
     Forward,
     Probe,
+    list_names,
     submodules_of,
 )
 from dragoman.errors import UserError
+from dragoman.system.user_code import blamed
 
 ROWS = 4
 
@@ -131,6 +133,8 @@ def choose_way(model: ExaminedModel) -> Way:
             continue
         seen.append(logits)
         score = _score(replace(model, call=way.call), form.without_masks)
+        if form.time_first and score.faults and _is_better_with_batch_first(model, score):
+            continue  # the batch comes first, but not for these modules: a batch leak, whose fix says so
         if best is None:
             best = way, score
         elif score.order < best[1].order:
@@ -303,6 +307,29 @@ def _score(model: ExaminedModel, without_masks: bool) -> _Score:
         sum(len(finding.measured["parameters"]) for finding in unused),
         sum(finding.measured.get("relative", 0.0) for finding in errors),
     )
+
+
+@contextmanager
+def _with_batch_first(model: ExaminedModel) -> Iterator[list[str]]:
+    """Modules of torch that expect the length first expect the batch first in the block; yields their names."""
+    changed: list[tuple[str, Any]] = [
+        (name, module)
+        for name, module in submodules_of(model.forward)
+        if getattr(module, "batch_first", None) is False and not isinstance(module, torch.jit.ScriptModule)
+    ]
+    for _, module in changed:
+        module.batch_first = True
+    try:
+        yield [f"{type(module).__name__} {name}".rstrip() for name, module in changed]
+    finally:
+        for _, module in changed:
+            module.batch_first = False
+
+
+def _is_better_with_batch_first(model: ExaminedModel, score: _Score) -> bool:
+    """Whether the usual call has fewer faults with ``batch_first=True`` than another call has without."""
+    with _with_batch_first(model) as names:
+        return bool(names) and _score(replace(model, call=model.forward), False).order < score.order
 
 
 # ---- arguments, by what their names say; how masks are understood is found by trying ----
@@ -780,10 +807,9 @@ def _projections(hidden: Tensor, model: ExaminedModel) -> Iterator[tuple[str, nn
     for name, child in model.forward.named_children():
         if isinstance(child, nn.Embedding) or not any(True for _ in child.parameters()):
             continue
-        try:
+        output = None
+        with suppress(UserError), blamed(f"{name} is another part"):
             output = child(hidden)
-        except (Exception, SystemExit):  # it is another part, which may raise anything
-            continue
         if isinstance(output, Tensor) and output.shape == (*hidden.shape[:-1], model.vocabulary_size):
             yield name, child
 
@@ -836,6 +862,12 @@ def _advice(model: ExaminedModel, failure: Exception) -> str:
             "; if the model takes embeddings in place of ids, embed them first: forward=lambda source, target: "
             "model(embed(source), embed(target))"
         )
+    with _with_batch_first(model) as names:
+        if names and not _fails(model, model.forward):
+            return (
+                f"; it works with batch_first=True, which torch's modules need if the batch is the first dimension: "
+                f"{list_names(names)}"
+            )
     glue = _glue(model.forward)
     if glue == PLAIN:
         return "; other calls fail, too: the model has a mistake there, or needs sentences of one length (max_length)"

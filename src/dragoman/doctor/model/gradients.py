@@ -29,6 +29,7 @@ from dragoman.doctor.model.probe import (
     skipped_layers,
 )
 from dragoman.errors import UserError
+from dragoman.system.user_code import blamed
 
 ROUNDING = 1e-7  # of the largest gradient; correct models that change the predictions as much have at least 1e-5
 MIN_ROUTING_EFFECT = 0.01  # relative difference; biases of keys have no gradient but rounding, and no effect
@@ -205,10 +206,8 @@ def compute_gradients(loss: Tensor, parameters: Sequence[Tensor]) -> tuple[Tenso
     """
     if not loss.requires_grad:
         return (None,) * len(parameters)
-    try:
+    with blamed("the gradient cannot be computed"):
         return torch.autograd.grad(loss, parameters, allow_unused=True)
-    except RuntimeError as error:
-        raise UserError(f"the gradient cannot be computed: {error}") from error
 
 
 RESHAPES = ("ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0", "CloneBackward0", "AliasBackward0")

@@ -18,6 +18,7 @@ from dragoman.doctor.findings.finding import Finding, Findings, errors_first
 from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.doctor.model.probe import as_id, as_integer
 from dragoman.errors import UserError
+from dragoman.system.user_code import blamed
 
 ROWS, LENGTH = 3, 7  # labels of the batch, the longest sentence included
 MIN_VOCABULARY = LENGTH + 5
@@ -139,12 +140,9 @@ class _Trial:
 
     def call(self, logits: Tensor, labels: Tensor) -> Any:
         """What the loss returns."""
-        with torch.enable_grad():
-            try:
-                return self.loss(*LAYOUTS[self.layout](logits, labels))
-            except (Exception, SystemExit) as error:  # the user's function may raise anything
-                shapes = f"logits {tuple(logits.shape)} and labels {tuple(labels.shape)}"
-                raise UserError(f"the loss fails for {shapes}: {type(error).__name__}: {error}") from error
+        shapes = f"logits {tuple(logits.shape)} and labels {tuple(labels.shape)}"
+        with torch.enable_grad(), blamed(f"the loss fails for {shapes}"):
+            return self.loss(*LAYOUTS[self.layout](logits, labels))
 
     def gradient(self, logits: Tensor, labels: Tensor) -> Tensor:
         """The gradient of the loss for the logits, zero if there is none."""
@@ -190,11 +188,8 @@ class _StepTrial(_Trial):
         """What the step returns for targets with these labels."""
         target = self.target_of(labels)
         model = _Answers(logits)
-        with torch.enable_grad():
-            try:
-                value = self.loss(model, self.words(len(labels), 5), target)
-            except (Exception, SystemExit) as error:  # the user's function may raise anything
-                raise UserError(f"the training step fails: {type(error).__name__}: {error}") from error
+        with torch.enable_grad(), blamed("the training step fails"):
+            value = self.loss(model, self.words(len(labels), 5), target)
         self.inputs = model.inputs
         return value
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import dis
 import inspect
 import re
-import traceback
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from operator import index
-from pathlib import Path
 from types import CodeType
 from typing import Any, Literal, TypeGuard
 
@@ -22,6 +20,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from dragoman.errors import UserError, counted
+from dragoman.system.user_code import blamed
 
 Forward = Callable[[Tensor, Tensor], Tensor]
 """Source ids (batch, source) and target ids (batch, target), int64 -> logits (batch, target, vocabulary)."""
@@ -144,12 +143,9 @@ class Probe:
             warnings.simplefilter("ignore")  # the user sees the model's warnings whenever the model is used
             if self.fixed_seed:
                 torch.manual_seed(1)
-            try:
+            shapes = f"source ids {tuple(source.shape)} and target ids {tuple(target.shape)}"
+            with blamed(f"the model fails for {shapes}"):
                 return (self.model.call or self.model.forward)(source, target)
-            except (Exception, SystemExit) as error:  # a black box may raise anything
-                shapes = f"source ids {tuple(source.shape)} and target ids {tuple(target.shape)}"
-                place = _place_of(error)
-                raise UserError(f"the model fails for {shapes}{place}: {type(error).__name__}: {error}") from error
 
     def predict(self, source: Tensor, target: Tensor, *, without: int | None = None, gradients: bool = False) -> Tensor:
         """Log-probabilities of each next token in float64, (batch, target, vocabulary).
@@ -183,15 +179,6 @@ class Probe:
         return TOLERANCES[torch.float32]
 
 
-def _place_of(error: BaseException) -> str:
-    """The last line of the user's code at which an error arose, for a message."""
-    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
-    codes = [(frame.f_code.co_filename, frame.f_lineno) for frame in frames]
-    own = [(Path(name).name, line) for name, line in codes if not name.startswith(_LIBRARIES) and Path(name).exists()]
-    return f" in {own[-1][0]}, line {own[-1][1]}" if own else ""
-
-
-_LIBRARIES = (str(Path(torch.__file__).parent), str(Path(__file__).parents[2]))
 _OWN_ATTRIBUTES = frozenset(vars(nn.Module()))  # the registries of nn.Module itself
 
 

@@ -19,6 +19,7 @@ from dragoman.doctor.model.calling import choose_way
 from dragoman.doctor.model.examine import examined_model
 from dragoman.doctor.model.probe import SOURCE_LENGTH, ExaminedModel, Forward, Probe, modules_of
 from dragoman.errors import UserError
+from dragoman.system.user_code import blamed
 
 ROWS = 6
 MAX_LENGTH = 12
@@ -190,15 +191,12 @@ class _Search:
     def found(self, sources: Tensor) -> list[list[int]]:
         """The ids of the translations, without bos and what follows eos in a tensor."""
         device = Probe(self.model).device
-        try:
+        remedy = (
+            "; pass a function of source ids that returns a list of ids for each sentence: translate=lambda source: …"
+        )
+        with blamed(f"the search fails for source ids {tuple(sources.shape)}", remedy):
             rows = INPUTS[self.form](self.translate, sources.to(device))
             ids = [[int(token) for token in (row.tolist() if isinstance(row, Tensor) else row)] for row in rows]
-        except (Exception, SystemExit) as error:  # the user's function may raise anything
-            shape = tuple(sources.shape)
-            raise UserError(
-                f"the search fails for source ids {shape}: {type(error).__name__}: {error}; pass a function of source "
-                "ids that returns a list of ids for each sentence: translate=lambda source: …"
-            ) from error
         if len(ids) != len(sources):
             raise UserError(f"the search returns {len(ids)} translations of {len(sources)} sources")
         return [self.trimmed(row) for row in ids]

@@ -15,7 +15,7 @@ function drawLens() {
       cells.push(cell);
       return cell;
     });
-    return htmlElement("tr", { role: "row" }, htmlElement("th", { scope: "row", role: "rowheader" }, `Layer ${layer + 1}`), ...row);
+    return htmlElement("tr", { role: "row" }, htmlElement("th", { scope: "row", role: "rowheader" }, layerName(layer)), ...row);
   });
   const head = targets.map((token) => htmlElement("th", { scope: "col", role: "columnheader", lang: targetLanguage }, token));
   byId("lens-table").replaceChildren(
@@ -33,10 +33,15 @@ function drawLens() {
   makeSelectable(cells, select, { move });
   select(0);
 
+  // A layer that is switched off predicts what the layer before it predicts.
+  function layerName(layer) {
+    return `Layer ${layer + 1}${isOff("cross", layer) ? " (switched off)" : ""}`;
+  }
+
   function describePrediction(layer, position) {
     const best = layers[layer][position].map(([token, probability]) => `${token} ${formatSmallPercent(probability)}`).join(", ");
     const own = formatSmallPercent(probabilities[layer][position]);
-    return `Layer ${layer + 1} would predict ${best}; the translation has ${targets[position]} here, with ${own}.`;
+    return `${layerName(layer)} would predict ${best}; the translation has ${targets[position]} here, with ${own}.`;
   }
 }
 
