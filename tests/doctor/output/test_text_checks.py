@@ -94,6 +94,10 @@ def test_long_translations_have_another_cause_than_short_ones() -> None:
     assert short.code == long.code == "output-length"
     assert short.measured["ratio"] < 1 < long.measured["ratio"]
     assert short.cause != long.cause
+    assert "references are cut off" in long.cause
+    repeated = [f"{text} {' very' * 10}" for text in REFERENCES]
+    (looping,) = [each for each in check_translations(SOURCES, REFERENCES, repeated) if each.code == "output-length"]
+    assert "repeat words" in looping.cause
 
 
 @pytest.mark.parametrize(

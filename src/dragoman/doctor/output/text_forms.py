@@ -124,11 +124,7 @@ FORMS: tuple[tuple[TextForm, ...], ...] = (
         TextForm("question marks in place of letters", _as_ascii("replace"), True, _ENCODING_FIX),
         TextForm("no letters outside of ASCII", _as_ascii("ignore"), True, _ENCODING_FIX),
     ),
-    (
-        TextForm(
-            "no punctuation", lambda text: _PUNCTUATION.sub("", text), True, "use text with its usual punctuation"
-        ),
-    ),
+    (TextForm("no punctuation", lambda text: _PUNCTUATION.sub("", text), True, "use text with its usual punctuation"),),
 )
 """Groups of forms that exclude each other, in the order in which they are undone."""
 
