@@ -209,9 +209,9 @@ def test_a_second_language_is_found_where_there_is_one(language: str, data_direc
     assert len(found & places) >= 0.98 * len(found), "names of places in the other language are no text in it"
 
 
-@pytest.mark.parametrize("language", ["fr", "cs", "de"])
+@pytest.mark.parametrize("language", ["cs", "de"])
 def test_rare_words_and_loanwords_are_no_lost_letters(language: str, data_directory: Path) -> None:
-    """Captions with "kaki", "saxophone" or "hamburgery" are as they should be; those that lost letters are found."""
+    """Captions with "hamburgery" or "Videokamera" are as they should be; those that lost letters are found."""
     pairs = islice(
         read_corpus("multi30k:train", source_language=language, target_language="en", data_directory=data_directory),
         3000,
@@ -225,7 +225,7 @@ def test_rare_words_and_loanwords_are_no_lost_letters(language: str, data_direct
         detector = LostLetters(Spellings.count(lines), Spellings.count(others))
         found = set(detector.flag(lines, find_words(lines)).nonzero()[0].tolist())
         assert len(found - wrong) <= 1
-        assert len(found & wrong) >= 0.5 * len(wrong)
+        assert len(found & wrong) >= 0.6 * len(wrong)
 
 
 def test_duplicates_in_several_corpora_are_found(tmp_path: Path) -> None:
