@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
@@ -48,14 +49,21 @@ DAMAGES: dict[str, Callable[[str], str]] = {
     "separated": lambda text: " ".join(re.findall(r"\w+|[^\w\s]", text)),
     "@@": lambda text: " ".join(f"{word[:3]}@@ {word[3:]}" if len(word) > 5 else word for word in text.split()),
     "ae for": lambda text: text.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue").replace("ß", "ss"),
+    "Ã¤": lambda text: text.encode().decode("cp1252", "replace"),
+    r"\u00e4": lambda text: text.encode("ascii", "backslashreplace").decode().replace("\\x", "\\u00"),
+    "tags": lambda text: f"<s> {text} </s>",
+    "accents that are separate": lambda text: unicodedata.normalize("NFD", text),
+    "invisible": lambda text: "\ufeff" + text,
+    "no punctuation": lambda text: re.sub(r"[^\w\s]", "", text),
 }
+GERMAN = {"ae for", "Ã¤", r"\u00e4", "accents that are separate"}  # damages that English does not show
 """Forms of translations or references, by a part of the name that findings give them."""
 
 
 @pytest.mark.parametrize("side", ["translations", "references"])
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_form_of_one_side_is_named_and_nothing_else(name: str, side: str) -> None:
-    texts = [f"{text[:-1]}, he said." for text in (SOURCES if name == "ae for" else REFERENCES)]
+    texts = [f"{text[:-1]}, he said." for text in (SOURCES if name in GERMAN else REFERENCES)]
     others = [text if index % 3 else " ".join(text.split()[1:]) for index, text in enumerate(texts)]
     damaged = [DAMAGES[name](text) for text in texts]
     pair = (others, damaged) if side == "translations" else (damaged, others)
@@ -86,6 +94,10 @@ def test_long_translations_have_another_cause_than_short_ones() -> None:
     assert short.code == long.code == "output-length"
     assert short.measured["ratio"] < 1 < long.measured["ratio"]
     assert short.cause != long.cause
+    assert "references are cut off" in long.cause
+    repeated = [f"{text} {' very' * 10}" for text in REFERENCES]
+    (looping,) = [each for each in check_translations(SOURCES, REFERENCES, repeated) if each.code == "output-length"]
+    assert "repeat words" in looping.cause
 
 
 @pytest.mark.parametrize(

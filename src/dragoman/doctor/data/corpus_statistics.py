@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,7 +19,7 @@ from dragoman.doctor.data.line_statistics import (
     join_statistics,
     normalize,
 )
-from dragoman.doctor.data.lost_letters import count_spellings, flag_replaced_letters
+from dragoman.doctor.data.lost_letters import Spellings, flag_replaced_letters
 from dragoman.doctor.data.words import HASHES, Words, concatenate_words, find_words
 from dragoman.system.resumable import run_blocks
 
@@ -50,7 +49,7 @@ class SideStatistics:
         word_counts: How often each word occurs, by its hash, in pairs without a side in another language.
         sample: The words of a sample of the lines of these pairs.
         characters: The letters of a smaller sample of these lines.
-        vocabulary: How often each word occurs on this side, in lower case.
+        spellings: How often each word occurs on this side, in lower case.
         mixture: Lines that show whether there is a second language.
         doubled: Lines that consist of the same text twice.
         ends: The last character of each line, see `LineStatistics`.
@@ -65,7 +64,7 @@ class SideStatistics:
     word_counts: NDArray[np.int64]
     sample: Words
     characters: CharacterModel
-    vocabulary: Counter[str]
+    spellings: Spellings
     mixture: list[str]
     doubled: Flags
     ends: NDArray[np.uint32]
@@ -154,15 +153,9 @@ class _Side:
         self.lines: list[LineStatistics] = []
         self.languages: list[LineLanguages] = []
         self.own, self.others = _Texts(), _Texts()
-        self.vocabulary: Counter[str] = Counter()
+        self.spellings = Spellings()
         self.mixture: list[str] = []
         self.last_words: list[NDArray[np.int32]] = []
-
-    def add_vocabulary(self, counts: Counter[str]) -> None:
-        """Add the words of a chunk."""
-        self.vocabulary.update(counts)
-        if len(self.vocabulary) > MAX_VOCABULARY:
-            self.vocabulary = Counter({word: count for word, count in self.vocabulary.items() if count > 1})
 
     def join(self, learn_from_all: bool) -> tuple[SideStatistics, LineStatistics]:
         """The statistics of the side, learned from all pairs or from those in its own language, and of its lines."""
@@ -177,7 +170,7 @@ class _Side:
             languages,
             every.evenly(SAMPLE_TEXTS),
             *learned,
-            self.vocabulary,
+            self.spellings,
             self.mixture,
             lines.doubled,
             lines.ends,
@@ -197,7 +190,7 @@ class _ChunkStatistics:
         recapitalized: Of these, those in which only some words differ in case.
         invalid: Pairs with a side that is not valid UTF-8.
         replaced: Pairs with a side whose letters were replaced by question marks or escapes.
-        vocabulary: How often each word occurs on each side.
+        spellings: How often each word occurs on each side.
     """
 
     words: tuple[Words, Words]
@@ -207,7 +200,7 @@ class _ChunkStatistics:
     recapitalized: Flags
     invalid: Flags
     replaced: Flags
-    vocabulary: tuple[Counter[str], Counter[str]]
+    spellings: tuple[Spellings, Spellings]
 
 
 def collect_statistics(reader: ChunkedReader) -> CorpusStatistics:
@@ -244,7 +237,7 @@ def _examine(finders: tuple[LineLanguageFinder, LineLanguageFinder], chunk: Chun
         _flag_recapitalized(chunk, equal),
         np.isin(np.arange(len(chunk)), list(chunk.invalid_utf8)),
         flag_replaced_letters(chunk.sources, chunk.targets),
-        (count_spellings(chunk.sources), count_spellings(chunk.targets)),
+        (Spellings.count(chunk.sources), Spellings.count(chunk.targets)),
     )
 
 
@@ -261,7 +254,7 @@ def _add_chunk(chunk: Chunk, part: _ChunkStatistics, sides: tuple[_Side, _Side])
         side.lines.append(part.lines[number])
         side.languages.append(part.languages[number])
         side.last_words.append(part.words[number].last)
-        side.add_vocabulary(part.vocabulary[number])
+        side.spellings.add(part.spellings[number], MAX_VOCABULARY)
         side.mixture += texts if chunk.first_line <= SAMPLE_LINES else texts[:: len(texts) // SAMPLE_CHUNK_LINES or 1]
         side.own.add(texts, part.words[number], (different & own).nonzero()[0], in_sample)
         side.others.add(texts, part.words[number], (different & ~own).nonzero()[0], in_sample)

@@ -3,7 +3,8 @@ r"""Letters that a wrong encoding replaced by question marks, wrote as escapes, 
 Examples are M?dchen, M\u00e4dchen and Mdchen.
 
 Question marks and escapes inside words show by themselves. Dropped letters show in the words of the corpus: a word that
-is rare or has unlikely letters becomes a known or a likely word if letters outside of ASCII are put back.
+is rare or has unlikely letters becomes a known or a likely word if letters outside of ASCII are put back. A line that
+still has such letters lost none, so its words are real ones, like the French "kaki".
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -32,6 +34,7 @@ MIN_LOST_WORDS = 3  # words of question marks only
 MIN_LOST_LETTERS = 3  # question marks of a text without letters
 
 _WORD = re.compile(r"[^\W\d_]+")
+_SPECIAL_LETTER = re.compile(r"(?![\x00-\x7f])[^\W\d_]")
 MIN_WORDS = 20_000  # of a side; fewer do not show how its language is spelled
 MIN_SPECIAL = 2e-3  # share of letters outside of ASCII; languages with fewer lose nothing that could be found
 MIN_SPECIAL_LETTER = 1e-4  # share of a letter that may have been dropped
@@ -45,12 +48,41 @@ MAX_DROPPED = 3  # letters that are put back into a word without a known form
 SMOOTHING = 4.0  # weight of the shorter context of a letter
 DAMAGED_SHARE = 0.05  # of the occurrences of a word that may have lost letters
 MIN_WORD_EVIDENCE, MAX_WORD_EVIDENCE = 1.0, 12.0  # nats of a word
+MAX_UNLIKELY_EVIDENCE = 6.0  # nats of a word that has only unlikely letters; loanwords and names have them, too
+WHOLE_EVIDENCE = 3.0  # nats against a word for each line with letters outside of ASCII that contains it
+USUAL_RELATED = 0.005  # share of the words that are also words without these letters; in French, it is 0.07
 MAX_LINE_EVIDENCE = 3.0  # nats of a line that has no letter outside of ASCII, or has one
-MIN_EVIDENCE = 9.0  # nats of a line that lost letters
+MIN_EVIDENCE = 8.0  # nats of a line that lost letters
 
 
-def count_spellings(texts: Sequence[str]) -> Counter[str]:
-    """How often texts contain each word, in lower case."""
+@dataclass
+class Spellings:
+    """How often the texts of a side contain each word, in lower case.
+
+    Attributes:
+        counts: In all texts.
+        whole: In the texts that have letters outside of ASCII.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    whole: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def count(cls, texts: Sequence[str]) -> Spellings:
+        """Count the words of texts."""
+        whole = [text for text in texts if not text.isascii() and _SPECIAL_LETTER.search(text)]
+        return cls(_count(texts), _count(whole))
+
+    def add(self, other: Spellings, most: int) -> None:
+        """Add the words of other texts. Words that occurred once are forgotten if there are more than `most`."""
+        for own, added in ((self.counts, other.counts), (self.whole, other.whole)):
+            own.update(added)
+            if len(own) > most:
+                for word in [word for word, count in own.items() if count == 1]:
+                    del own[word]
+
+
+def _count(texts: Sequence[str]) -> Counter[str]:
     return Counter(_WORD.findall(" ".join(texts).lower()))
 
 
@@ -97,11 +129,12 @@ class LostLetters:
     """Finds texts of one side of a corpus that lost all their letters outside of ASCII.
 
     Args:
-        counts: How often each word occurs on this side.
+        spellings: How often each word occurs on this side.
         others: The same of the other side. Names occur on both.
     """
 
-    def __init__(self, counts: Mapping[str, int], others: Mapping[str, int]) -> None:
+    def __init__(self, spellings: Spellings, others: Spellings) -> None:
+        counts = spellings.counts
         letters: Counter[str] = Counter()
         for word, count in counts.items():
             for letter in word:
@@ -113,7 +146,7 @@ class LostLetters:
         self._hashes: NDArray[np.bool_] = np.zeros(HASHES, np.bool_)
         if sum(counts.values()) >= MIN_WORDS and MIN_SPECIAL <= self._special_share <= MAX_ASCII_LOSS:
             usual = [letter for letter, count in special.items() if count >= MIN_SPECIAL_LETTER * total]
-            self._evidence = dict(_weigh_words(counts, others, usual))
+            self._evidence = dict(_weigh_words(spellings, others.counts, usual))
             self._hashes[find_words(list(self._evidence)).hashes] = True
 
     def flag(self, texts: Sequence[str], words: Words) -> Flags:
@@ -123,7 +156,7 @@ class LostLetters:
             return flags
         for index in np.unique(words.text_indices[self._hashes[words.hashes]]).tolist():
             found = _WORD.findall(texts[index].lower())
-            total = sum(self._evidence.get(word, 0.0) for word in found)
+            total = sum(self._evidence.get(word, 0.0) for word in set(found))
             letters = sum(map(len, found))
             usual = -letters * math.log1p(-self._special_share)
             total += min(MAX_LINE_EVIDENCE, usual) if texts[index].isascii() else -MAX_LINE_EVIDENCE
@@ -132,15 +165,18 @@ class LostLetters:
 
 
 def _weigh_words(
-    counts: Mapping[str, int], others: Mapping[str, int], special: Sequence[str]
+    spellings: Spellings, others: Mapping[str, int], special: Sequence[str]
 ) -> Iterator[tuple[str, float]]:
     """The words that probably lost letters, with the evidence for that in nats."""
+    counts, whole = spellings.counts, spellings.whole
     total = sum(counts.values())
     unknown = math.log(max(1, sum(count == 1 for count in counts.values())) / total)  # share of words that occur once
     complete: dict[str, int] = {}  # how often the words occur that a word without such letters may come from
     for word, count in counts.items():
         if not word.isascii() and len(rest := "".join(filter(str.isascii, word))) > 1:
             complete[rest] = max(complete.get(rest, 0), count)
+    related = sum(word in whole for word in complete) / max(1, len(complete))
+    doubt = max(0.0, math.log(max(related, USUAL_RELATED) / USUAL_RELATED))
     model = _Spelling([word for word, count in counts.items() if count > 1])
     unlikely = MAX_UNLIKELY_WORDS
     for word, count in counts.items():
@@ -152,17 +188,19 @@ def _weigh_words(
             usual = math.log(excess / total) if excess > 0 else unknown + sum(own)
             if word in others:
                 usual = max(usual, math.log(others[word] / max(1, sum(others.values()))))
-            evidence = math.log(known / total) - usual
+            evidence = min(math.log(known / total) - usual, MAX_WORD_EVIDENCE) - doubt
         elif count <= 2 and len(word) >= MIN_UNLIKELY_LETTERS and min(own) < UNLIKELY and word not in others:
             if (unlikely := unlikely - 1) < 0:
                 continue
             restored, letters = model.restore(word, special)
             # words that stay unlikely belong to no language, or to another one
-            evidence = restored - sum(own) if restored / letters >= model.usual - MAX_UNUSUAL else 0.0
+            likely = restored / letters >= model.usual - MAX_UNUSUAL
+            evidence = min(restored - sum(own), MAX_UNLIKELY_EVIDENCE) if likely else 0.0
         else:
             continue
+        evidence -= WHOLE_EVIDENCE * whole.get(word, 0)
         if evidence >= MIN_WORD_EVIDENCE:
-            yield word, min(evidence, MAX_WORD_EVIDENCE)
+            yield word, evidence
 
 
 class _Spelling:

@@ -98,8 +98,8 @@ class _Scorer:
         self.links = links if known else None
         self._held_out = held_out
         self._lost_letters = (
-            LostLetters(source.vocabulary, target.vocabulary),
-            LostLetters(target.vocabulary, source.vocabulary),
+            LostLetters(source.spellings, target.spellings),
+            LostLetters(target.spellings, source.spellings),
         )
         self.second_languages = find_second_language(source.mixture), find_second_language(target.mixture)
 

@@ -114,16 +114,24 @@ def check_output_length(
 ) -> Iterator[Finding]:
     """Compare the length of all translations with that of all references."""
     ratio = sum(map(len, translations)) / max(1, sum(map(len, references)))
-    if len(references) >= MIN_CASES and abs(ratio - 1) > MAX_LENGTH_DEVIATION:
-        yield make_finding(
-            "output-length",
-            f"the translations have {ratio:.2f} times as many characters as the references",
-            {"ratio": ratio},
-            cause=None if ratio < 1 else "translations repeat words, or the model has not learned to end sentences",
-            fix=f"{_length_advice(decoding, longer=True)}; check decoding.max_length and decoding.max_length_ratio"
-            if ratio < 1
-            else f"train longer if translations repeat words; otherwise {_length_advice(decoding, longer=False)}",
-        )
+    if len(references) < MIN_CASES or abs(ratio - 1) <= MAX_LENGTH_DEVIATION:
+        return
+    advice = _length_advice(decoding, longer=ratio < 1)
+    cause = None
+    fix = f"{advice}; check decoding.max_length and decoding.max_length_ratio"
+    if ratio > 1 and any(count_repeats(text) >= MIN_REPEATS for text in translations):
+        cause = "translations repeat words, because the model has not learned to end sentences"
+        fix = f"train longer; if that does not help, {advice}"
+    elif ratio > 1:
+        cause = "the references are cut off, or the model has not learned to end sentences"
+        fix = f"compare references with their sources; if they are complete, {advice}"
+    yield make_finding(
+        "output-length",
+        f"the translations have {ratio:.2f} times as many characters as the references",
+        {"ratio": ratio},
+        cause=cause,
+        fix=fix,
+    )
 
 
 def _length_advice(decoding: Decoding | None, longer: bool) -> str:

@@ -1,4 +1,4 @@
-"""Translations and references in different forms: HTML entities, tokens, subwords, lower case, ae in place of ä.
+"""Translations and references in different forms: HTML entities, escapes, tokens, subwords, lower case, ae for ä.
 
 A form is named only if it explains a part of the score: what it does is undone in the texts that have it, or done to
 the other side, and BLEU is measured again.
@@ -11,12 +11,16 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
+
+import regex
 
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.errors import shortened
 from dragoman.evaluation.metrics import corpus_scores, token_bleu
 from dragoman.text.detokenizer import join_words
+from dragoman.text.normalization import visible_form
 
 MIN_GAIN, MIN_GAIN_SHARE = 1.0, 0.03  # BLEU, and share of what BLEU is then
 MIN_WORD_GAIN = 5.0  # BLEU of words as they stand between spaces, for forms that BLEU's own tokenizer hides
@@ -24,6 +28,10 @@ MIN_DIFFERENCE = 0.05  # share of the lines that have a form on one side, but no
 MAX_UNFOLDED = 0.02  # share of the lines of a side in a form that are not in it
 _SPACED_ENTITY = re.compile(r"&\s?(#?)\s?(\w+)\s?;")
 _SUBWORD_MARKS = re.compile(r"@@(?: |$)|(?<=\S) ##(?=\w)")
+_ESCAPES = re.compile(r"(?:\\u[\da-fA-F]{4})+")
+_PERCENT = re.compile(r"(?:%[89A-Fa-f][\dA-Fa-f]){2,}")
+_TAGS = re.compile(r">>[^<>]{1,20}<<|<[^<>]{1,40}>")
+_PUNCTUATION = regex.compile(r"\p{P}+")
 _TWO_LETTERS = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa"}
 )
@@ -51,6 +59,21 @@ def _unescape(text: str) -> str:
     return html.unescape(html.unescape(_SPACED_ENTITY.sub(r"&\1\2;", text)))
 
 
+def _decode_escapes(text: str) -> str:
+    text = _ESCAPES.sub(lambda each: bytes.fromhex(each[0].replace("\\u", "")).decode("utf-16-be", "replace"), text)
+    return _PERCENT.sub(lambda each: unquote(each[0]), text)
+
+
+def _fix_encoding(text: str) -> str:
+    import ftfy
+
+    return text if text.isascii() else ftfy.fix_encoding(text)
+
+
+def _without_tags(text: str) -> str:
+    return " ".join(_TAGS.sub(" ", text).split()) if _TAGS.search(text) else text
+
+
 def _join_subwords(text: str) -> str:
     if "▁" in text:
         text = text.replace(" ", "").replace("▁", " ").strip()
@@ -68,7 +91,18 @@ def _as_ascii(errors: str) -> Callable[[str], str]:
 
 _ENCODING_FIX = "use the original text in UTF-8, and look for the step that loses letters"
 FORMS: tuple[tuple[TextForm, ...], ...] = (
+    (TextForm("a wrong encoding, such as Ã¤ for ä", _fix_encoding, False, _ENCODING_FIX),),
     (TextForm("HTML entities, such as &quot;", _unescape, False, "decode them with html.unescape"),),
+    (TextForm(r"escapes, such as \u00e4", _decode_escapes, False, "decode them, for example with json.loads"),),
+    (TextForm("tags, such as <s>, <p> or >>de<<", _without_tags, False, "remove them, for example with sed"),),
+    (
+        TextForm(
+            "invisible characters, or accents that are separate characters",
+            visible_form,
+            False,
+            "use Unicode's normal form C, and remove byte order marks and spaces of no width",
+        ),
+    ),
     (TextForm("subwords that were not joined (@@, ▁ or ##)", _join_subwords, False, "join them: sed 's/@@ //g'"),),
     (
         TextForm(
@@ -90,6 +124,7 @@ FORMS: tuple[tuple[TextForm, ...], ...] = (
         TextForm("question marks in place of letters", _as_ascii("replace"), True, _ENCODING_FIX),
         TextForm("no letters outside of ASCII", _as_ascii("ignore"), True, _ENCODING_FIX),
     ),
+    (TextForm("no punctuation", lambda text: _PUNCTUATION.sub("", text), True, "use text with its usual punctuation"),),
 )
 """Groups of forms that exclude each other, in the order in which they are undone."""
 
