@@ -56,6 +56,15 @@ def test_spans_are_found_with_their_kind(kind: str, spans: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after"), [("価格は", "です"), ("请看", "吧"), ("ราคา", "บาท"), ("សូម", "ទៅ"), ("ສົ່ງ", "ໄປ")]
+)
+def test_spans_in_scripts_without_spaces_touch_words(before: str, after: str) -> None:
+    spans = "%s %d %.2f %1$s %(n)d %1 %n %1% $VAR ${VAR} {name} :smile: @maria @tom.x a.b+c@d-e.co.uk https://a.b/c "
+    for span in f"{spans}report.pdf font_size server01.example.org v2.3.1 <b> &nbsp;".split():
+        assert found(f"{before}{span}{after}") == [span]
+
+
+@pytest.mark.parametrize(
     ("text", "spans"),
     [
         ("100 %s", ["100", "%s"]),
