@@ -10,6 +10,7 @@ import pytest
 
 from conftest import Command
 from dragoman.cli.glossary_file import read_glossary
+from dragoman.corpus.corpus import read_corpus
 from dragoman.errors import UserError
 
 
@@ -95,6 +96,26 @@ def test_lines_with_a_tab_or_an_equals_sign_are_glossaries(lines: str, tmp_path:
     path = tmp_path / "terms.txt"
     path.write_text(lines, encoding="utf-8")
     assert ("Hund", "hound") in {(term.source, term.target) for term in read_glossary(path, ("de", "en")).terms}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "remedy"),
+    [
+        ("a.tbx", "<martif/>", "export its terms"),
+        ("a.properties", "open=Hund\n", "prop2po"),
+        ("a.yaml", "Hund: hound\n", "yaml2po"),
+        ("a.txt", 'msgid ""\nmsgstr ""\n', "rename it to .po"),
+    ],
+)
+def test_files_of_programs_are_neither_a_glossary_nor_a_memory(
+    name: str, content: str, remedy: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=remedy):
+        read_glossary(path, ("de", "en"))
+    with pytest.raises(UserError, match=remedy):
+        read_corpus(str(path), source_language="de", target_language="en")
 
 
 def test_rows_with_one_side_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

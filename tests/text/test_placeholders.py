@@ -38,6 +38,7 @@ def found(text: str) -> list[str]:
             "link",
             r"@maria @maria@example.org @tom.x @scope/x @мария #name# #reading #3days #über #読書 C:\new\table \\s\n\t",
         ),
+        ("placeholder", r"\(x^2\) \(\frac{a}{b}\) \[\mathbf{V}_1\]"),
         ("emoji", ":smile: :+1: :e-mail: :a::b:"),
         ("number", "10 2019 1,000.50 1.5e-10 978-3-16-148410-0 12:30 192.168.0.1 2024-01-05 5 १२,३४५ ٣٫١٤ 1/2"),
         ("emoji", "😀 👍🏽 👩‍👩‍👧 🇩🇪 ❤️ 1️⃣ #⃣ 😀😀 \ufdd0\ufdef"),
@@ -53,6 +54,15 @@ def test_spans_are_found_with_their_kind(kind: str, spans: str) -> None:
     assert found(f'Öffnen Sie "{path}" oder {path}.') == [path, path]
     for span in ("{{ a.b }}", '<a href="x y">', "<br />", '<x id=1 class="a">'):
         assert found(f"a {span}b") == [span]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("価格は", "です"), ("请看", "吧"), ("ราคา", "บาท"), ("សូម", "ទៅ"), ("ສົ່ງ", "ໄປ")]
+)
+def test_spans_in_scripts_without_spaces_touch_words(before: str, after: str) -> None:
+    spans = "%s %d %.2f %1$s %(n)d %1 %n %1% $VAR ${VAR} {name} :smile: @maria @tom.x a.b+c@d-e.co.uk https://a.b/c "
+    for span in f"{spans}report.pdf font_size server01.example.org v2.3.1 <b> &nbsp;".split():
+        assert found(f"{before}{span}{after}") == [span]
 
 
 @pytest.mark.parametrize(
@@ -118,6 +128,7 @@ def test_spans_are_in_order_and_not_empty(text: str) -> None:
         "C:\\" * 7_000,
         "C:\\a b " * 3_000,
         "\\a" * 10_000,
+        "\\(" * 10_000,
         ":a" * 10_000,
         ":a:" * 7_000,
         "@a." * 7_000,

@@ -62,6 +62,10 @@ def lost(source: str, translation: str, languages: str = "de-en") -> list[str]:
         ("Von 17 bis 19 Uhr", "From 5 to 6 pm", ["19"]),
         ("Es war halb acht.", "It was seven thirty.", []),
         ("Es war halb acht.", "It was six thirty.", ["acht"]),
+        ("Um 14h30", "At 2:30 pm", []),
+        ("Um 14 h 30", "At 3:30 pm", ["14:30"]),
+        ("Sie gewinnen 3:2.", "They win 3-2.", []),
+        ("Sie gewinnen 3:2.", "They win 2-3.", ["3:2"]),
         # numerals, decades and parts
         ("Der XXII. Bezirk", "District 22", []),
         ("Der XXII. Bezirk", "District 23", ["invented: 23"]),

@@ -8,6 +8,7 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
+from dragoman.corpus.aligned import refuse_other_content
 from dragoman.corpus.columns import SOURCE_WORDS, TARGET_WORDS, has_word, languages_of_header
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.delimited import read_rows
@@ -46,6 +47,7 @@ def read_glossary(path: Path, languages: Languages) -> Glossary:
         except UserError as error:
             raise UserError(f"{path}: {error}") from None
     else:
+        refuse_other_content(path)
         lines = list(read_lines(path))
         _refuse_table(path, lines)
         glossary = Glossary.parse(lines, str(path), Glossary.separator_of(lines))

@@ -6,6 +6,7 @@ too long for a model is divided (`divide`), and `join_translations` joins the pa
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -222,17 +223,19 @@ def _find_ends(text: str, language: str) -> Iterator[int]:
         start = found[-1] if found and start + _READ < len(text) else start + _READ
 
 
-_SHAPES = r"\p{Block=Geometric_Shapes}\p{Block=Dingbats}★☆"
+_SHAPES = r"\p{Block=Geometric_Shapes}\p{Block=Dingbats}\p{Block=Miscellaneous_Symbols}\p{Block=Arrows}"
 _BULLETS = regex.compile(
     rf"\s*(?:(?:[-*+•‣◦–—·>{_SHAPES}]|\#{{1,6}})\s+(?=\S)|(?![○◯△□◇])[・※{_SHAPES}]\s*(?=[{WITHOUT_SPACES}]))*"
 )
 _HAN_NUMBER = "[一二三四五六七八九十]"
 _ITEM_LABEL = regex.compile(
     rf"[(（]?(?:\d{{1,3}}|\p{{L}}\p{{M}}?|[ivx]{{2,5}}|{_HAN_NUMBER}{{1,3}})(?:\)\s+|）\s*)(?=\S)"
-    rf"|{_HAN_NUMBER}{{1,3}}[、．]\s*(?=\S)(?!{_HAN_NUMBER})|[①-⓿]\s*(?=\S)"
+    rf"|{_HAN_NUMBER}{{1,3}}[、．]\s*(?=\S)(?!{_HAN_NUMBER})|[①-⓿㈀-㈞㈠-㈩㉠-㉻㊀-㊉]\s*(?=\S)"
 )
 _ITEM_NUMBER = regex.compile(
-    r"(?P<parts>\d{1,3}[.．])*(?:(?P<number>\d{1,3})|(?P<letter>\p{L})\p{M}?)(?:\.\s+|．\s*)(?=\S)"
+    r"(?P<parts>\d{1,3}[.．])*(?:(?P<number>\d{1,3}|[\p{No}--\p{Script=Common}]{1,2}|\p{Nl})|(?P<letter>\p{L})\p{M}?)"
+    rf"(?:\.\s+|．\s*|(?P<dash>\s?-\s+)|(?<=\d){UNSPACED_ENDS}\s*)(?=\S)",
+    regex.VERSION1,
 )
 _HANGUL = "가나다라마바사아자차카타파하"
 _NEAR_LETTERS = 5
@@ -267,7 +270,8 @@ class PlainText:
 def begins_item(line: str) -> bool:
     """Whether a line without indentation begins with a bullet, or with the number or letter of a list."""
     bullets = _BULLETS.match(line)
-    return bool((bullets and bullets.end()) or _ITEM_LABEL.match(line) or _ITEM_NUMBER.match(line))
+    number = _ITEM_NUMBER.match(line)
+    return bool((bullets and bullets.end()) or _ITEM_LABEL.match(line) or (number and not number["dash"]))
 
 
 def find_in_memory(memory: TranslationMemory, text: str) -> str | None:
@@ -308,12 +312,13 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
     """Where the text of each line begins, after its indentation, bullets, and number or letter.
 
     In languages that write a point after an ordinal number, "2." may be one. It is the number of a list if it follows
-    the number of a line not far above, or if the line before or after it has a number too. The same holds for "B.",
-    which may be an initial, in all languages.
+    the number of a line not far above, or if the line before or after it has a number too. The same holds for "2 -",
+    and for "B.", which may be an initial, in all languages.
     """
     starts: list[int] = []
     numbered: list[_NumberedLine] = []
     lettered: list[_NumberedLine] = []
+    has_points = primary_language(language) in ORDINAL_POINTS
     rank = 0
     for index, line in enumerate(lines):
         bullets = _BULLETS.match(line)
@@ -321,29 +326,39 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
         rank += bool(line.strip())
         if found := _ITEM_NUMBER.match(line, start):
             if letter := found["letter"]:
-                lettered.append(_NumberedLine(index, rank, _place_in_alphabet(letter), found.end()))
+                lettered.append(_NumberedLine(index, rank, _place_in_alphabet(letter), found.end(), True))
             else:
-                has_points = primary_language(language) in ORDINAL_POINTS
                 if found["parts"] and not (has_points and begins_small(line[found.end() :])):  # "3.10. ist" is a date
                     start = found.end()
-                numbered.append(_NumberedLine(index, rank, int(found["number"]), found.end()))
+                is_doubtful = has_points or bool(found["dash"])
+                numbered.append(_NumberedLine(index, rank, _value(found["number"]), found.end(), is_doubtful))
         elif label := _ITEM_LABEL.match(line, start):
             start = label.end()
         starts.append(start)
     listed = {each for pair in pairwise(numbered) if _is_list(*pair) for each in pair}
     letters = {each for pair in pairwise(lettered) if _follow_in_alphabet(*pair) for each in pair}
-    for each in [*(numbered if primary_language(language) not in ORDINAL_POINTS else listed), *letters]:
-        starts[each.line] = each.end
+    for each in numbered + lettered:
+        if not each.is_doubtful or each in listed or each in letters:
+            starts[each.line] = each.end
     return starts
 
 
 class _NumberedLine(NamedTuple):
-    """A line that begins with a number or a letter; `rank` counts the lines that are not empty, `end` is after it."""
+    """A line that begins with a number or a letter; `rank` counts the lines that are not empty, `end` is after it.
+
+    It is an item of a list only if another line is one, if `is_doubtful`.
+    """
 
     line: int
     rank: int
     number: int
     end: int
+    is_doubtful: bool
+
+
+def _value(number: str) -> int:
+    """What the digits or numerals of a script mean."""
+    return int(number) if number.isdecimal() else int(sum(map(unicodedata.numeric, number)))
 
 
 def _is_list(first: _NumberedLine, second: _NumberedLine) -> bool:

@@ -52,7 +52,7 @@ _ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
 _TITLES = (
     *("डॉ", "प्रो", "पं", "श्री", "सुश्री", "श्रीमती", "कु", "मि", "नं", "ডা", "মো", "মি", "ਡਾ", "ਸ਼੍ਰੀ", "ડૉ", "ડો", "શ્રી"),
     *("திரு", "திருமதி", "డా", "శ్రీ", "ಡಾ", "ಶ್ರೀ", "ഡോ", "ശ്രീ"),
-    *("(?i:mevr|dhr|geb|jl|str|npr)", r"(?i:t\.ex|f\.eks|bl\.a)", "med", "TP", "TS", "ThS", "GS", "PGS"),
+    *("(?i:mevr|dhr|geb|jl|str|npr|нпр|в?ул|тзв)", r"(?i:t\.ex|f\.eks|bl\.a)", "med", "TP", "TS", "ThS", "GS", "PGS"),
 )
 """Abbreviations before names that `sentencex` does not know: of languages of India, Europe, Vietnam and Indonesia."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+
+from dragoman.markup.elements import HTML
 
 _TABLE = "with the source in one column and the target in the other"
 _COPY = f"copy the sentences to a text file with one per line, or to a table {_TABLE} (.csv or .xlsx)"
@@ -165,9 +167,12 @@ FILE_KINDS = (
         "a file of XML, with tags between the texts",
         _COPY,
         "convert it to a format that is supported, such as .po with po4a or resx2po",
-        (".xml", ".resx"),
+        (".xml", ".resx", ".dita", ".ditamap", ".docbook", ".dbk", ".svg"),
         r"<\?xml\s",
     ),
+    FileKind("an e-mail", _COPY, "copy its text to a .txt file", (".eml", ".msg")),
+    FileKind("a calendar or an address book", _COPY, "copy its texts to a .csv file", (".ics", ".vcf")),
+    FileKind("a notebook", _COPY, "convert it to .md, for example with: jupytext --to md FILE", (".ipynb",)),
     FileKind(
         "a file of Java's properties, with a key before each text",
         _CONVERT.format("prop2po -t en.properties de.properties de.po"),
@@ -230,10 +235,18 @@ _KEYED = FileKind(
     _CONVERT.format("prop2po, yaml2po or json2po"),
     _THERE_AND_BACK.format("prop2po or yaml2po", "po2prop or po2yaml"),
 )
+_NUMBERED = FileKind(
+    "a table with a name or a number before each text",
+    "take its second column: cut -f 2- FILE > NEW",
+    "rename it to .tsv",
+)
+_TAGGED = FileKind("a file with a tag around each text", _COPY, "rename it to .html")
 _KEY = re.compile(
     r"""[\s{,]*(?:-\s+)?(?:(?P<quote>["'])(?P<quoted>[^"'\n]+)(?P=quote)|(?P<plain>[^\W\d][\w./-]*))"""
     r"""\s*(?P<sign>:(?=\s|\Z)|=)(?P<text>.*)"""
 )
+_FIRST_CELL = re.compile(r"[\w./-]+(?=\t)")
+_FIRST_TAG = re.compile(r"\s*</?[A-Za-z]\w*(?=[\s/>])")
 _SAMPLE_LINES = 500
 _LEAST_SHARE = 0.8
 
@@ -264,28 +277,47 @@ def find_document_kind(name: str, head: bytes) -> FileKind | None:
 
 
 def find_keys(source: bytes, target: bytes) -> FileKind | None:
-    """What two files are that have the same key at the start of most of their lines, but no key twice.
+    """What two files are that have the same key, number or tag of a block at the start of most of their lines.
 
-    Speakers in dialogs are no keys: their names start with a capital letter, and repeat.
+    No key occurs twice, and no number. Speakers in dialogs are no keys: their names start with a capital letter, and
+    repeat.
 
     Args:
         source: How the content of the source starts.
         target: How the content of the target starts.
     """
-    sides = [_lines(each) for each in (source, target)]
+    lines = [
+        pair
+        for pair in zip(*map(_lines, (source, target)), strict=False)
+        if any(any(map(str.isalnum, line)) for line in pair)
+    ]
+    tags = [tag.strip().strip("</").lower() for tag in _same_starts(_FIRST_TAG, lines)]
+    if _are_most([tag for tag in tags if HTML.find(tag).ends], len(lines)):  # not <b> and the like
+        return _TAGGED
+    numbers = _same_starts(_FIRST_CELL, lines)
+    if _are_most(numbers, len(lines)) and _are_most(set(numbers), len(numbers)):
+        return _NUMBERED
     keys: list[str] = []
-    lines = 0
-    for pair in zip(*sides, strict=False):
+    for pair in list(lines):
         matches = [_KEY.match(line) for line in pair]
         found = [match for match in matches if match and match["text"].strip(" \"'{}[]|>&,;")]
-        if not any(any(map(str.isalnum, line)) for line in pair) or (all(matches) and not found):
-            continue  # a bracket, a blank line, or a key of other keys
-        lines += 1
+        if all(matches) and not found:
+            lines.remove(pair)  # a key of other keys
+            continue
         names = {match["quoted"] or match["plain"] for match in found if _is_key(match)}
         if len(found) == 2 and len(names) == 1:
             keys += names
-    enough = lines and len(keys) >= _LEAST_SHARE * lines and len(set(keys)) >= _LEAST_SHARE * len(keys)
-    return _KEYED if enough else None
+    return _KEYED if _are_most(keys, len(lines)) and _are_most(set(keys), len(keys)) else None
+
+
+def _are_most(found: Collection[str], number: int) -> bool:
+    return number > 0 and len(found) >= _LEAST_SHARE * number
+
+
+def _same_starts(pattern: re.Pattern[str], lines: Iterable[tuple[str, ...]]) -> list[str]:
+    """What the two lines of a pair begin with, if it is the same."""
+    starts = ({match[0] if (match := pattern.match(line)) else "" for line in pair} for pair in lines)
+    return [start for each in starts if len(each) == 1 and (start := each.pop())]
 
 
 def _is_key(match: re.Match[str]) -> bool:

@@ -38,22 +38,23 @@ It is no part of a path or a command of LaTeX: no other letter follows a backsla
 lower case follows it, a letter or a punctuation mark is before it.
 """
 
-_AFTER_FIRST = r"%[1-9](?!\w).{0,200}"
+_AFTER_FIRST = rf"%[1-9](?!{LETTER}).{{0,200}}"
 _WIDTH = r"(?:\*(?:\d+\$)?|\d++)"
 _CONVERSION = rf"[-+0\#]*+{_WIDTH}?+(?:\.{_WIDTH})?+(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]"
 _PLACEHOLDER = rf"""
     \{{\{{[^{{}}\n]{{1,80}}\}}\}}                     # {{{{a.b}}}}
   | \{{%[^{{}}\n]{{1,80}}%\}}                         # {{% if a %}}
+  | \\\((?:[^\\\n]|\\(?!\))){{1,200}}+\\\) | \\\[(?:[^\\\n]|\\(?!\])){{1,200}}+\\\]  # \(x^2\), \[y\] of LaTeX
   | \[[a-z][\w-]*+(?:\s++[\w-]++=(?:"[^"\]\n]*+"|'[^'\]\n]*+'))++\s*+/?\]  # [gallery ids="1,2"]
   | [$\#]\{{[^{{}}\s]{{1,80}}\}} | (?<!\d)%\{{[^{{}}\s]{{1,80}}\}}  # ${{VAR}}, #{{user}}, %{{name}}
   | \$[(\[][A-Za-z_][\w.]*[)\]] | \[\[[A-Za-z_][A-Za-z0-9_.]*\]\]  # $(VAR), $[name], [[name]]
   | \{{[^{{}}\s]{{0,80}}\}}                           # {{name}}, {{0}}, {{}}
-  | (?<![\d$])\$[A-Za-z_]\w*+(?!\$)                   # $VAR, but no price
+  | (?<![\d$])\$[A-Za-z_]{LETTER}*+(?!\$)             # $VAR, but no price
   | %(?:\d+\$|\([\w.-]+\)|<[A-Za-z_]\w*>){_CONVERSION}  # %1$s, %(name)s, %<name>s
-  | (?<![\d%])%{_CONVERSION}(?!\w)                    # %s, %*d, %.2f, but not the percent sign of 100%
-  | (?<![\d%])%[1-9]\d?%(?![\w%])                       # %1% of Boost
-  | (?<![\d%])%(?:L?[1-9n](?!\w)|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1, %L1, %n, %PRODUCTNAME, %PATH%
-  | (?<![\d%])%[1-9]\d(?!\w)(?:(?=.{{0,200}}%[1-9](?!\w))|(?<={_AFTER_FIRST}))  # %10 with %1, otherwise 10%
+  | (?<![\d%])%{_CONVERSION}(?!{LETTER})              # %s, %*d, %.2f, but not the percent sign of 100%
+  | (?<![\d%])%[1-9]\d?%(?!%|{LETTER})                  # %1% of Boost
+  | (?<![\d%])%(?:L?[1-9n](?!{LETTER})|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1, %L1, %n, %PRODUCTNAME, %PATH%
+  | (?<![\d%])%[1-9]\d(?!{LETTER})(?:(?=.{{0,200}}%[1-9](?!{LETTER}))|(?<={_AFTER_FIRST}))  # %10 with %1, otherwise 10%
   | (?<!%)%%(?!%)                                      # %% of printf
   | &(?:[A-Za-z][A-Za-z0-9]{{1,30}}|\#\d{{1,7}}|\#[xX][0-9A-Fa-f]{{1,6}});  # &amp;
   | \[X\d+X\]
@@ -98,17 +99,17 @@ _IDENTIFIER = rf"""
       | [A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+                 # font_size
       | \d{{4}}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?  # 2024-01-05T10:30:00Z
     )(?!{LETTER})
-  | (?<![\w.-])(?:[a-z0-9-]+\.)+(?:com|org|net|edu|gov|info)(?![\w-])  # server01.example.org
+  | (?<!{LETTER}|[.-])(?:[a-z0-9-]+\.)+(?:com|org|net|edu|gov|info)(?!{LETTER}|-)  # server01.example.org
 """
 _NAME = rf"""
-    (?<![\w@.+/&\#-])@(?=[\p{{L}}_]){LETTER}++(?:[.-]{LETTER}++)*+(?:@{LETTER}++(?:[.-]{LETTER}++)*+)?(?:/[\w./-]*\w)?
+    (?<!{LETTER}|[@.+/&\#-])@(?=[\p{{L}}_]){LETTER}++(?:[.-]{LETTER}++)*+(?:@{LETTER}++(?:[.-]{LETTER}++)*+)?(?:/[\w./-]*\w)?
   | (?<![\w@.+/&\#-])\#(?:(?=[\p{{L}}_])\w++\#?|\d++(?!(?:st|nd|rd|th)?(?!\w)){LETTER}++)
 """
 """@maria, @maria@example.org, @scope/package; #reading, #name#, #3days, but not #1 and #1st."""
 
 _LINK = rf"""
     (?<![A-Za-z0-9_])(?i:(?:https?|ftps?|sftp|file|ssh|git|svn|ldap)://|mailto:|www\.)(?=[\w/\[{{%$]){_URL_CHARACTERS}++
-  | (?<![\w.+-])[\w.+-]++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
+  | (?<!{LETTER}|[.+-])(?:{LETTER}|[.+-])++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
   | {_FILE} | {_DIRECTORY} | {_IDENTIFIER} | {_NAME}
 """
 SEPARATOR = r"[.,:/'’٫٬\u00a0\u202f-]"
@@ -122,7 +123,7 @@ _EMOJI = rf"""
     (?:\p{{Regional_Indicator}}{{2}} | [0-9\#*]\ufe0f?\u20e3
       | {_PICTURE}[\U000e0020-\U000e007f]*(?:\u200d(?:{_PICTURE}|\p{{Extended_Pictographic}}\ufe0f?))*)++
   | [\ufdd0-\ufdef\U0001fffe\U0001ffff\U0002fffe]++  # the reserved characters themselves
-  | (?<![\w:])(?::(?!-+:)[A-Za-z0-9_+-]{{1,40}}:)++(?![\w:])  # :smile: of chats
+  | (?<!:|{LETTER})(?::(?!-+:)[A-Za-z0-9_+-]{{1,40}}:)++(?!:|{LETTER})  # :smile: of chats
 """
 SPANS = regex.compile(
     rf"(?P<tag>{_TAG})|(?P<link>{_LINK})|(?P<placeholder>{_PLACEHOLDER})|(?P<number>{_NUMBER})|(?P<emoji>{_EMOJI})",

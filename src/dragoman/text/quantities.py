@@ -33,6 +33,8 @@ _THOUSANDS = regex.compile(r"(?<=\d)[.,'’٬ \u00a0\u202f](?=\d{3}(?!\d))")
 _BETWEEN_VALUES = regex.compile("[-/:]")
 """What separates the values of a range, a score, a file number, a date, or a time."""
 _CLOCK = regex.compile(r"(\d{1,2})[.:](\d\d)")
+_HOURS = regex.compile(r"\b(\d{1,2})[ \u00a0\u202f]?[hH][ \u00a0\u202f]?(\d\d)\b")
+"""A time as in French: 14h30, 14 h 30."""
 _NEGATIVE = regex.compile(rf"(?<![^\s(\[{{„“«\"'])[-−]\p{{Sc}}?({_NUMBER})")
 _AFTER_DASH = regex.compile(rf"[-−–‑]\s?\p{{Sc}}?\s?({_NUMBER})")
 """Numbers that may be negative, or follow a hyphen: a name such as Apollo -11 may be written Apollo-11."""
@@ -107,8 +109,8 @@ def may_be_spelled(number: str) -> bool:
 
 def check_quantities(source: str, translation: str, languages: tuple[str, str]) -> Iterator[str]:
     """The quantities that a translation lacks, changes or adds: "missing: 15", "missing: 5 mg", "invented: 27"."""
-    ours = _Quantities(_with_plain_fractions(source), number_words(languages[0]))
-    theirs = _Quantities(_with_plain_fractions(translation), number_words(languages[1]))
+    ours = _Quantities(_with_plain_numbers(source), number_words(languages[0]))
+    theirs = _Quantities(_with_plain_numbers(translation), number_words(languages[1]))
     lost = [*_lost_numbers(ours, theirs), *lost_signs(source, translation), *_changed_units(ours, theirs)]
     yield from (f"missing: {each}" for each in lost)
     if not lost and ours.language:
@@ -235,6 +237,12 @@ class _Quantities:
         """The groups of digits of all numbers, and 1, which may be an article."""
         return {"1", *(group.lstrip("0") for other in self.numbers for group in _groups(other))}
 
+    def _reverses(self, number: str) -> bool:
+        """Whether the text has the two values of a score or a ratio in the other order only: 2-3 for 3:2."""
+        values = number.split(":")
+        written = [regex.split("[-–:]", other) for other in self.numbers]
+        return len(values) == 2 and values[::-1] in written and values not in written
+
     def may_mean(self, number: str) -> bool:
         """Whether a number of a translation may come from this text."""
         hours = [str(int(number) % 12), str(int(number) + 12)] if number.isdecimal() and len(number) < 3 else []
@@ -243,6 +251,8 @@ class _Quantities:
 
     def keeps(self, number: str) -> bool:
         """Whether the text contains a number, in digits or in words."""
+        if self._reverses(number):
+            return False
         if is_kept(number, self.text):
             return True
         if not self.language:
@@ -330,8 +340,9 @@ def _roman_value(numeral: str) -> int:
     return sum(-one if one < other else one for one, other in zip(digits, [*digits[1:], 0], strict=True))
 
 
-def _with_plain_fractions(text: str) -> str:
-    """The text with fractions in digits: 5 3/4 for 5¾."""
+def _with_plain_numbers(text: str) -> str:
+    """The text with fractions in digits, 5 3/4 for 5¾, and with times as in most languages, 14:30 for 14h30."""
+    text = _HOURS.sub(r"\1:\2", text)
     return _FRACTION.sub(
         lambda match: f"{match[1]} {unicodedata.normalize('NFKC', match[2]).replace('⁄', '/')}".lstrip(), text
     )

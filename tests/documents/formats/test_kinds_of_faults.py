@@ -515,6 +515,21 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
     ),
     "format: protected labels": ("a.html", DE, '<p translate="no"><img alt="⟦Katze⟧" src="a"></p><p>¦Ein Hund.</p>'),
     "format: picture in a link": ("a.html", DE, '<a href="x" title="¦Zum Hund"><img alt="¦Ein Hund" src="a"></a>'),
+    # labels of lists, names in programs, header of a table
+    "classes: Ethiopic list": ("a.txt", ("am", "en"), "፩. ¦ውሻው ይሮጣል።\n፲፩. ¦ድመቷ ትተኛለች።\n"),
+    "classes: Burmese list": ("a.txt", ("my", "en"), "၁။ ¦ခွေးပြေးတယ်။\n၂။ ¦ကြောင်အိပ်တယ်။\n"),
+    "classes: Arabic list with dashes": ("a.txt", ("ar", "en"), "أ- ¦الكلب يجري.\nب- ¦القط نائم.\n"),
+    "classes: Turkish list with dashes": ("a.txt", ("tr", "en"), "1- ¦Bir köpek.\n2- ¦Bir kedi.\n"),
+    "classes: a range is no list": ("a.txt", DE, "¦5 - 7 Tage dauert es.\n¦Ein Hund läuft.\n"),
+    "classes: Korean syllables in circles": ("a.txt", ("ko", "en"), "㉠ ¦개가 달린다.\n㉡ ¦고양이가 잔다.\n"),
+    "classes: boxes to check": ("a.txt", DE, "☐ ¦Ein Hund\n☑ ¦Eine Katze\n☒ ¦Ein Haus\n→ ¦Eine Maus\n"),
+    "classes: mark of a company": ("a.txt", ("ja", "en"), "¦㈱山田は大きい。\n"),
+    "format: names of a table": (
+        "a.csv",
+        DE,
+        "key,text\nmenu.open,¦Bitte Datei öffnen\n\nmenuSave,¦Datei speichern\nmenu_end,¦Alles fertig\n",
+    ),
+    "lines: blank line in a table": ("a.csv", DE, "id,text\n1,¦Ein Hund läuft\n\n2,¦Eine Katze schläft\n"),
     "format: class in WebVTT": (
         "a.vtt",
         DE,
@@ -1040,6 +1055,16 @@ REFUSED_PAIRS: dict[str, tuple[str, str, str, str]] = {
     ),
     "input: LaTeX": ("tex", "\\documentclass{article}\n\\begin{document}\n%s\n\\end{document}\n", "LaTeX", "copy"),
     "input: settings of a server": ("yaml", "en:\n  open: %s\n", "YAML", "yaml2po"),
+    "input: drawing": ("svg", '<svg xmlns="a"><text>%s</text>\n<text>%s 2</text></svg>\n', "XML", "copy"),
+    "input: calendar": ("ics", "BEGIN:VCALENDAR\nSUMMARY:%s\nEND:VCALENDAR\n", "calendar", "copy"),
+    "input: tags of HTML": (
+        "txt",
+        "<ul>\n<li>%s</li>\n<li class='a'>%s 2</li>\n  <li>%s 3</li>\n</ul>\n",
+        "tag",
+        "copy",
+    ),
+    "input: keys and tabs": ("txt", "menu.open\t%s\nmenu.close\t%s 2\nmenu.exit\t%s 3\n", "name", "cut -f"),
+    "input: numbers and tabs": ("txt", "1\t%s\n2\t%s 2\n3\t%s 3\n", "number", "cut -f"),
     "input: gzip with another name": ("txt", "GZIP", "gzip file", r"\.gz"),
     "input: random bytes": ("txt", "BINARY", "control|not valid|not text", ""),
 }
@@ -1098,6 +1123,9 @@ REFUSED_DOCUMENTS: dict[str, tuple[str, bytes, str]] = {
     "input: reStructuredText": ("a.rst", b"Hund\n====\n", "po4a|pandoc|sphinx"),
     "input: Fluent": ("a.ftl", b"a = Hund", "moz2po|fluent2po|convert"),
     "input: plurals of Apple": ("a.stringsdict", b"<plist/>", r"\.xliff|\.xcloc|Xcode"),
+    "input: DITA": ("a.dita", b"<topic/>", r"\.po"),
+    "input: e-mail": ("a.eml", b"From: a@b.de\n\nHund", r"copy .* \.txt"),
+    "input: notebook": ("a.ipynb", b"{}", r"\.md"),
     "input: gzip": ("a.txt.gz", gzip.compress(b"Ein Hund"), "decompress|gunzip"),
 }
 """A name, the content, and what the message contains."""
@@ -1143,6 +1171,8 @@ SENTENCES: list[tuple[str, str]] = [
     ("ru", "Он купил хлеб, молоко и т. д. ¦Потом он ушёл."),
     ("ru", "Что?.. ¦Не знаю?! ¦Да!"),
     ("uk", "Він живе на вул. Шевченка. ¦Там тихо."),
+    ("sr", "Дошао је нпр. Иван. ¦Живи у ул. Краља Петра."),
+    ("be", "Ён жыве на вул. Леніна. ¦Там ціха."),
     ("bg", "През 2020 г. Иван дойде. ¦Той седна."),
     ("de", "Er kauft Brot, Milch usw. ¦Dann geht er."),
     ("de", "J. S. Bach lebte in Leipzig. ¦Er komponierte viel."),

@@ -77,6 +77,16 @@ def test_direction_of_a_page_is_that_of_its_language() -> None:
     assert arabic == b"<html dir=\"rtl\" lang='ar'>"
     assert set_language("a.html", arabic, ("ar", "de")) == b"<html dir=\"ltr\" lang='de'>"
     assert set_language("a.html", b"<html>", ("de", "ar")) == b"<html>"
+    for source, body in (("ar", b"<body dir=ltr>"), ("fr", b"<body dir=rtl>")):
+        page = b'<html lang="%s"><!--<body dir=rtl>--><body dir=rtl>' % source.encode()
+        assert set_language("a.html", page, ("ar", "de")).endswith(b"<!--<body dir=rtl>-->" + body)
+
+
+def test_direction_of_the_pages_of_a_book() -> None:
+    spine = "<spine page-progression-direction='{}'/>"
+    for source, after in (("ar", "ltr"), ("fr", "rtl")):
+        book = f"<package><dc:language>{source}</dc:language>{spine.format('rtl')}</package>"
+        assert spine.format(after) in set_language("a.opf", book.encode(), ("ar", "de")).decode()
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-32"])

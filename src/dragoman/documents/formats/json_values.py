@@ -10,26 +10,11 @@ from typing import Any
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.strings import string_parts
+from dragoman.documents.formats.strings import is_code, string_parts
 from dragoman.documents.passage import FileString, Part
 from dragoman.errors import UserError
 
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*"|[{}\[\]]|[^"{}\[\]]++')
-_CODE = re.compile(
-    r"""
-      [a-zA-Z0-9\#@-]++ (?: [.:_]++ [a-zA-Z0-9\#@-]++ )+   # app.title, app:title, snake_case
-    | [a-zA-Z0-9]*+ _ \w*+                                 # _private, name_
-    | (?: (?![a-z][A-Z]) [\w$.-] )* [a-z][A-Z][\w$-]*+     # camelCase
-    | \#[0-9a-fA-F]{3,8}                                   # colors
-    | [a-zA-Z]++ :// \S*+                                  # URLs
-    | \.{0,2} / [\w\#@./:-]*+                              # /usr/bin, ../images
-    | [\w\#@.:-]++ (?: / [\w\#@.:-]*+ ){2,}               # images/icons/logo.png
-    | [a-z0-9@._+-]++ / [a-z0-9@._+-]++                    # text/html
-    """,
-    re.ASCII | re.VERBOSE,
-)
-"""Names in programs, colors and paths, but not Name: or Yes/No."""
-
 _PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ESCAPE = re.compile(rf"\\(?:{_PAIR}|u[0-9a-fA-F]{{4}}|[^u])")
 
@@ -93,6 +78,6 @@ def _find_texts(text: str, is_extension: bool) -> Iterator[tuple[str, bool]]:
             keys[-1] = json.loads(token)
         elif token.startswith('"'):
             noted = any(key.startswith("@") for key in keys) or (is_extension and keys[2:] != ["message"])
-            yield token, not noted and not _CODE.fullmatch(json.loads(token))
+            yield token, not noted and not is_code(json.loads(token))
             continue
         yield token, False

@@ -16,18 +16,20 @@ from dragoman.text.translation import Translation
 
 _CODE = rb"(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*)(?![\w@\x80-\xff-])"
 _COMMENT = rb"<!--(?s:.*?)(?:-->|\Z)"
-_ROOT = re.compile(_COMMENT + rb"|(?P<tag><(?:html|package|ncx)\b[^<>]*>)", re.IGNORECASE)
+_ROOT = re.compile(_COMMENT + rb"|(?P<tag><(?P<name>html|package|ncx|body|spine)\b[^<>]*>)", re.IGNORECASE)
+"""What may state a language or a direction for all of a page or book."""
 _LANG = re.compile(rb"(\s(?:xml:)?lang\s*=\s*[\"']?)" + _CODE, re.IGNORECASE)
 _TAG = re.compile(
     _COMMENT + rb"|<(?P<raw>script|style)\b(?s:.*?)(?:</(?P=raw)|\Z)|(?P<tag><[A-Za-z][^<>]*>)", re.IGNORECASE
 )
-_DIRECTION = re.compile(rb"(\sdir\s*=\s*[\"']?)(?:ltr|rtl)\b", re.IGNORECASE)
+_DIRECTION = re.compile(rb"(\s(?:dir|page-progression-direction)\s*=\s*[\"']?)(?:ltr|rtl)\b", re.IGNORECASE)
 _STYLE = re.compile(rb"<style:text-properties\b[^<>]*>")
 _REGION = re.compile(r"(?<=-)(?:[A-Za-z]{2}|\d{3})(?![^-])")
 _PO_LABEL = re.compile(rb"((?:\"|\\n)Language:[ \t]*+)(?:" + _CODE + rb")?(?=[ \t]*+\\n)")
+_BOOK_LABEL = re.compile(_COMMENT + rb"|(<dc:language\b[^<>]*>\s*)" + _CODE)
 _LABELS = (
     ((".vtt",), re.compile(rb"(\A[^\r\n]*+(?:\r?\n(?![^\r\n]*-->)[^\r\n]++)*?\r?\nLanguage:[ \t]*+)" + _CODE)),
-    ((".opf", ".xml"), re.compile(_COMMENT + rb"|(<dc:language\b[^<>]*>\s*)" + _CODE)),
+    ((".opf", ".xml"), _BOOK_LABEL),
     ((".xml",), re.compile(_COMMENT + rb"|(<a:(?:rPr|endParaRPr|defRPr)\b[^<>]*?\slang=\")" + _CODE)),
 )
 """Labels by the ends of the names of files; a group precedes the code."""
@@ -60,12 +62,12 @@ def set_language(name: str, content: bytes, languages: Languages) -> bytes:
         return _change(_PO_LABEL, content[:end], locale, count=1) + content[end:]
     if name.endswith(".arb"):
         return _change(_ARB_LABEL, content, locale)
+    if name.endswith(_MARKUP) and _is_in_source(content, tag):
+        content = _ROOT.sub(lambda match: _set_direction(match, tag), content)
     for names, label in _LABELS:
         if name.endswith(names):
             content = _change(label, content, tag)
     if name.endswith(_MARKUP):
-        root = next((match for match in _ROOT.finditer(content) if match["tag"]), None)
-        content = content[: root.start()] + _set_direction(root[0], tag) + content[root.end() :] if root else content
         content = _TAG.sub(lambda match: _change(_LANG, match[0], tag) if match["tag"] else match[0], content)
     if name.endswith(".xml"):
         content = _WORD_LABEL.sub(lambda match: _set_attributes(match[0], tag, _WORD_ATTRIBUTES), content)
@@ -104,13 +106,20 @@ class LabeledDocument:
         return set_language(self._file.name, content, self._file.languages)
 
 
-def _set_direction(tag: bytes, languages: Languages) -> bytes:
-    """The start of a document, with the direction of the target if it states the source language."""
-    if not any(_is_source(match, languages) for match in _LANG.finditer(tag)):
-        return tag
-    direction = b"rtl" if is_right_to_left(languages[1]) else b"ltr"
-    directed, count = _DIRECTION.subn(lambda match: match[1] + direction, tag)
-    is_html = tag[:5].lower() == b"<html"
+def _is_in_source(content: bytes, languages: Languages) -> bool:
+    """Whether a page or a book states the source language for all of its text."""
+    root = next((match["tag"] for match in _ROOT.finditer(content) if match["tag"]), b"")
+    stated = [*_LANG.finditer(root), *(match for match in _BOOK_LABEL.finditer(content) if match[1])]
+    return any(_is_source(match, languages) for match in stated)
+
+
+def _set_direction(match: re.Match[bytes], languages: Languages) -> bytes:
+    """The start of a document or of its text, with the direction of the target."""
+    if match["tag"] is None:  # a comment
+        return match[0]
+    tag, direction = match["tag"], b"rtl" if is_right_to_left(languages[1]) else b"ltr"
+    directed, count = _DIRECTION.subn(lambda found: found[1] + direction, tag)
+    is_html = match["name"].lower() == b"html"
     return tag[:5] + b' dir="rtl"' + tag[5:] if is_html and direction == b"rtl" and not count else directed
 
 

@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import zip_longest
 
 from dragoman.corpus.delimited import DELIMITERS, HEADER_CELL, SAMPLE, detect_delimiter, stated_delimiter
 from dragoman.corpus.references import UndeclaredError
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.strings import string_parts
+from dragoman.documents.formats.strings import is_code, string_parts
 from dragoman.documents.passage import FileString, Part, Writing
 from dragoman.documents.sentences import is_translatable
 from dragoman.errors import UserError, nearest
@@ -130,7 +131,7 @@ def _find_parts(rows: Sequence[list[Cell]], file: DocumentFile, write: WriteCell
 
 def _cell_part(cell: str, writing: Writing, write: WriteCell) -> Part:
     text = _unquoted(cell)
-    if _IDENTIFIER.fullmatch(text) and not has_no_spaces([text]):
+    if is_code(text) or (_IDENTIFIER.fullmatch(text) and not has_no_spaces([text])):
         return cell
     return FileString(cell, string_parts(text, writing), partial(write, cell))
 
@@ -152,7 +153,7 @@ def _choose_columns(names: Sequence[str], file: DocumentFile) -> set[int]:
 def _is_header(rows: Sequence[list[Cell]]) -> bool:
     """Whether the first row consists of single words, unlike the texts below it: programs need it unchanged."""
     names, *others = [[_unquoted(cell) for cell, _ in row] for row in rows[:SAMPLE]]
-    texts = [list(filter(is_translatable, column)) for column in zip(*others, strict=False)]
+    texts = [list(filter(is_translatable, column)) for column in zip_longest(*others, fillvalue="")]
     has_sentences = any(2 * sum(map(_has_words, column)) >= len(column) > 0 for column in texts)
     are_names = all(HEADER_CELL.fullmatch(name) and not _has_words(name) for name in names)
     return has_sentences and are_names and len(set(names)) == len(names)
