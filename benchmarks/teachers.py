@@ -44,8 +44,9 @@ from teacher_server import TeacherServer, serve_teacher
 from dragoman.cli import main as main_of_command
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.synthesis.answer_checks import AnswerChecks
+from dragoman.synthesis.answer_checks import check_answers
 from dragoman.synthesis.answers import Rejected, read_answer
+from dragoman.synthesis.pair_checks import PairFilter
 from dragoman.synthesis.synthesis import open_synthesis  # noqa: F401 (imported before processes are forked)
 from dragoman.synthesis.teachers import SERVICES
 
@@ -79,7 +80,7 @@ def measure_faults(data: Path, answers: int) -> None:
     pairs = read_pairs(data, FAULTY_CORPUS, 5000 + SIZE * answers)
     languages = CORPORA[FAULTY_CORPUS][1]
     foreign = read_lines(data / "multi30k" / "train.fr.gz", 5000 + SIZE * answers)
-    checks = AnswerChecks.compared_with(pairs[:5000], languages)
+    pair_filter = PairFilter.compared_with(pairs[:5000], languages)
     wrong_total = wrong_caught = right_total = right_kept = 0
     for name, make in FAULTS.items():
         caught = number = 0
@@ -89,8 +90,8 @@ def measure_faults(data: Path, answers: int) -> None:
             part = pairs[start : start + SIZE]
             sources, targets = prepare(name, [pair.source for pair in part], [pair.target for pair in part], place)
             answer = make(sources, targets, place, foreign[start + place])
-            usual = checks.check(sources, read_answer(as_json(targets), sources))
-            found = checks.check(sources, read_answer(answer.text, sources, cut=answer.cut))
+            usual = check_answers(sources, read_answer(as_json(targets), sources), pair_filter)
+            found = check_answers(sources, read_answer(answer.text, sources, cut=answer.cut), pair_filter)
             for each, (read, fate) in enumerate(zip(found, answer.fates, strict=True)):
                 if each in answer.faulty:
                     is_met = read.reason in fate if isinstance(read, Rejected) else not fate and read == targets[each]
@@ -113,14 +114,13 @@ def measure_right(data: Path, number: int) -> None:
     """Prints how many pairs by people are rejected or changed if they are the answers."""
     for name, (_, languages) in CORPORA.items():
         pairs = read_pairs(data, name, number)
-        checks, reasons, changed = AnswerChecks.compared_with(pairs, languages), Counter[str](), []
+        pair_filter, reasons, changed = PairFilter.compared_with(pairs, languages), Counter[str](), []
         examples: dict[str, list[tuple[str, str]]] = {}
         for start in range(0, len(pairs), SIZE):
             part = pairs[start : start + SIZE]
             sources = [pair.source for pair in part]
-            for pair, read in zip(
-                part, checks.check(sources, read_answer(as_json([pair.target for pair in part]), sources)), strict=True
-            ):
+            answer = read_answer(as_json([pair.target for pair in part]), sources)
+            for pair, read in zip(part, check_answers(sources, answer, pair_filter), strict=True):
                 if isinstance(read, Rejected):
                     reasons[read.reason] += 1
                     examples.setdefault(read.reason, []).append((pair.source, pair.target))

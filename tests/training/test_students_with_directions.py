@@ -144,6 +144,9 @@ def test_text_that_is_held_out_is_in_no_translation_of_any_direction(
         def make(self, pairs: Sequence[Pair]) -> PairBlock:
             return PairBlock([pair._replace(target=self.target) for pair in pairs], Counter())
 
+        def compared_with(self, made: Sequence[Pair]) -> Callable[[Pair], Pair | str]:
+            return lambda pair: pair
+
     monkeypatch.setattr(RunTeachers, "open_given", lambda *arguments: Maker())
     _, corpora = corpora_of(recipe, tmp_path)
     texts: dict[str, set[str]] = {"de": set(), "en": set(), "szl": set()}

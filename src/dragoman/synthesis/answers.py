@@ -51,7 +51,7 @@ REASONS = {
     "markup": "Markdown, tags or links that the source lacks",
     "refused by the server": "the server answers with an error or a damaged reply",
 }
-"""Why answers are rejected; the reasons of `PairChecks` follow."""
+"""Why answers are rejected; the reasons of `PairFilter` follow."""
 
 _THOUGHT = regex.compile(
     r"<(think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)>.*?</\1>|◁think▷.*?◁/think▷"
