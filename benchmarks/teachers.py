@@ -1,4 +1,4 @@
-"""Measure teachers behind an address: wrong answers, the way over HTTP, kills, and estimates.
+"""Measure teachers: wrong answers, the way over HTTP, kills, and estimates.
 
     python benchmarks/teachers.py faults
     python benchmarks/teachers.py http runs/multi30k-de-en
@@ -250,21 +250,21 @@ def measure_http(bundle: Path, data: Path, data_set: bool, lines: int, repeats: 
         teachers = {"disk": str(bundle), **{protocol: f"{protocol}:{address}" for protocol in SERVICES}}
         for repeat in range(repeats):
             seconds: dict[str, float] = {}
-            outputs: dict[str, dict[str, str]] = {}
+            outputs: dict[str, list[list[str]]] = {}
             for kind, teacher in teachers.items():
                 output = directory / f"{kind}-{repeat}.tsv"
                 start = seconds_of(command(teacher, few, directory / f"{kind}-{repeat}-few.tsv"))
                 seconds[kind] = seconds_of(command(teacher, mono, output)) - start
                 rows = [line.split("\t") for line in output.read_text("utf-8").splitlines()[1:]]
-                outputs[kind] = dict(row[::-1] for row in rows) if kind == "disk" else dict(rows)
+                outputs[kind] = rows
             disk = outputs["disk"]
             print(f"disk: {lines / seconds['disk']:,.0f} lines/s, {len(disk):,} pairs", flush=True)
             for kind in SERVICES:
-                both = disk.keys() & outputs[kind].keys()
-                same = sum(disk[text] == outputs[kind][text] for text in both)
+                same = sum(map(outputs[kind].__contains__, disk))
                 print(
                     f"{kind}: {lines / seconds[kind]:,.0f} lines/s, ratio {seconds['disk'] / seconds[kind]:.2f}, "
-                    f"{len(outputs[kind]):,} pairs; equal {same:,} of {len(both):,}",
+                    f"{len(outputs[kind]):,} pairs, {same:,} of them as on disk, "
+                    f"{'the same file' if disk == outputs[kind] else 'another file'}",
                     flush=True,
                 )
 

@@ -57,7 +57,9 @@ def uninterrupted(finished_run: Path, command: Command, mono: Path, tmp_path: Pa
     return path
 
 
-def test_the_output_has_each_line_and_its_translation(finished_run: Path, command: Command, mono: Path, tmp_path: Path) -> None:
+def test_the_output_has_each_line_and_its_translation(
+    finished_run: Path, command: Command, mono: Path, tmp_path: Path
+) -> None:
     outcome = command("synthesize", "--teacher", finished_run, "--mono", mono, "--output", tmp_path / "synthetic.tsv")
     assert (outcome.code, outcome.out) == (0, "")
     pairs = list(read_corpus(str(tmp_path / "synthetic.tsv"), source_language="en", target_language="de"))

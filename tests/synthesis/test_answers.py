@@ -92,9 +92,7 @@ def test_what_the_source_has_is_no_addition(source: str, target: str) -> None:
     assert repair(source, target, 3, LANGUAGES) == target
 
 
-def test_what_depends_on_no_other_answer_is_checked_once(
-    pairs: list[Pair], pair_filter: PairFilter
-) -> None:
+def test_what_depends_on_no_other_answer_is_checked_once(pairs: list[Pair], pair_filter: PairFilter) -> None:
     """To learn what is usual, to watch the first answers, and to write: the same answers are checked three times."""
     sources, targets = [pair.source for pair in pairs[-50:]], [f"{pair.target} Indeed." for pair in pairs[-50:]]
     functions = answer_checks.remember_repair, pair_checks.quantity_problems, pair_checks.is_improbable

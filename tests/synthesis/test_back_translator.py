@@ -91,7 +91,9 @@ def test_targets_are_kept(make_fake: Any) -> None:
 
 def test_round_trip_leaves_out_what_is_not_translated_back(make_fake: Any, translator: Translator) -> None:
     lost, kept = "Ein Mann sieht einen Vogel.", "Eine Frau liest ein Buch."
-    back = FakeTranslator(translator, {into_english(kept): Translation(kept), into_english(lost): Translation("Etwas anderes.")})
+    back = FakeTranslator(
+        translator, {into_english(kept): Translation(kept), into_english(lost): Translation("Etwas anderes.")}
+    )
     pairs = [Pair("", lost), Pair("", kept)]
     for minimum, expected in ((0.0, [lost, kept]), (60.0, [kept])):
         maker = BackTranslator(make_fake(), round_trip=RoundTrip(back, minimum))  # type: ignore[arg-type]

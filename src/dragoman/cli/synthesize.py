@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -132,6 +133,7 @@ def synthesize(
 
     Example: dragoman synthesize --teacher runs/en-de --mono my/mono.en --output synthetic.tsv
     """
+    started = time.monotonic()
     from dragoman.corpus.corpus import refuse_other_formats
     from dragoman.synthesis.back_translator import NOISED
     from dragoman.synthesis.bundle_teacher import BundleTeacher
@@ -191,7 +193,7 @@ def synthesize(
         noise_seed=noise_seed,
     )
     if estimate:
-        print_estimate(opened, codes, groups, settings)
+        print_estimate(opened, codes, groups, settings, time.monotonic() - started)
         return
     if output is None:
         raise UserError("--output: name a file, next to which answers are kept, so that none is lost")

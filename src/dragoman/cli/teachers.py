@@ -57,7 +57,11 @@ PromptOption = Annotated[
 ]
 ExamplesOption = Annotated[
     list[str] | None,
-    typer.Option("--examples", metavar="CORPUS", help="Parallel text by people: prompts show similar pairs, lengths are compared."),
+    typer.Option(
+        "--examples",
+        metavar="CORPUS",
+        help="Parallel text by people: prompts show similar pairs, lengths are compared.",
+    ),
 ]
 GlossaryOption = Annotated[
     Path | None,
@@ -230,7 +234,7 @@ def refuse_other_language(groups: Sequence[SentenceGroup], languages: Languages,
 
 
 def print_estimate(
-    teacher: Teacher, languages: Languages, groups: list[SentenceGroup], settings: SynthesisSettings
+    teacher: Teacher, languages: Languages, groups: list[SentenceGroup], settings: SynthesisSettings, start: float
 ) -> None:
     """Translate some sentences, show them, and print what all of the text takes.
 
@@ -239,6 +243,7 @@ def print_estimate(
         languages: Source and target.
         groups: The text.
         settings: How to ask.
+        start: Seconds that opening the teacher and reading the text took.
     """
     from dragoman.errors import shortened
     from dragoman.synthesis.answer_log import AnswerLog
@@ -265,7 +270,7 @@ def print_estimate(
         print(
             f"{counted(sentences, 'sentence')} of the whole text: {counted(estimated.requests, 'request')}, "
             f"{describe_usage(estimated.usage, teacher.counts_tokens, settings.price)}, "
-            f"time {format_seconds(estimated.seconds)}"
+            f"time {format_seconds(start + estimated.seconds)}"
         )
 
 

@@ -26,7 +26,9 @@ def check_answers(sources: Sequence[str], read: Sequence[Read], pair_filter: Pai
     """Repair and check the translations of sentences that were numbered from 1."""
     checked: list[Read] = []
     for number, (source, answer) in enumerate(zip(sources, read, strict=True), start=1):
-        repaired = answer if isinstance(answer, Rejected) else remember_repair(source, answer, number, pair_filter.languages)
+        repaired = (
+            answer if isinstance(answer, Rejected) else remember_repair(source, answer, number, pair_filter.languages)
+        )
         problem = None if isinstance(repaired, Rejected) else pair_filter.problem(source, repaired)
         checked.append(Rejected(problem, str(answer)) if problem else repaired)
     return checked

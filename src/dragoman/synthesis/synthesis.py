@@ -306,14 +306,24 @@ class Synthesis:
         return Estimate(usage.requests, usage, seconds, cost), sample
 
     def _seconds_to_finish(self, sample: Sequence[SentenceGroup]) -> float:
-        """The time for checking all answers, which grows with the text, and for the doctor, which hardly does."""
+        """The time for checking all answers, which grows with the text, and for the doctor, which hardly does.
+
+        Those that `_Watch` has seen are remembered, and were checked while the server worked.
+        """
         list(self.pairs.read(sample[:1]))  # what is only loaded once does not count
+        times = []
+        for _ in ("new", "remembered"):
+            started = time.monotonic()
+            list(self.pairs.read(sample))
+            times.append(time.monotonic() - started)
+        sentences = sum(len(group.sentences) for group in self.groups)
+        watched = min(1.0, WATCHED_SENTENCES / sentences)
+        watched += (1 - watched) / WATCHED_PART
+        checks = ((1 - watched) * times[0] + watched * times[1]) * len(self.groups) / max(1, len(sample))
         started = time.monotonic()
-        list(self.pairs.read(sample))
-        checked = time.monotonic()
         with temporary_directory() as directory, suppress(UserError):  # no pair is left
             self._write(sample, directory / "sample.tsv")
-        return (checked - started) * len(self.groups) / max(1, len(sample)) + time.monotonic() - checked
+        return checks + time.monotonic() - started
 
     def write(self, output: Path, *, marked: bool = True) -> WrittenPairs:
         """Write the pairs of all stored answers, and check the file as `dragoman doctor data` does.
@@ -374,8 +384,8 @@ class _Watch:
         if self.seen.share > self.max_rejected:
             raise UserError(
                 f"{self.seen.counts.total():,} of {self.seen.sentences:,} translations are rejected, more than "
-                f"{self.max_rejected:.0%}; use another teacher, or another prompt (--prompt) for a language model, or accept "
-                f"it with --max-rejected:\n{self.seen.table()}"
+                f"{self.max_rejected:.0%}; use another teacher, or another prompt (--prompt) for a language model, or "
+                f"accept it with --max-rejected:\n{self.seen.table()}"
             )
 
     def _count(self, group: SentenceGroup, pair_filter: PairFilter) -> Iterator[str]:
