@@ -81,8 +81,10 @@ class Answer:
 class Teacher(Protocol):
     """Translates groups."""
 
-    counts_tokens: bool
-    """Whether tokens are paid for; otherwise, characters."""
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether tokens are paid for; otherwise, characters."""
+        ...
 
     @property
     def size(self) -> int:
