@@ -218,7 +218,10 @@ def _open_round_trip(bundle: Path, languages: Languages, minimum_chrf: float, op
     from dragoman.bundle import same_languages
     from dragoman.synthesis.back_translator import RoundTrip
 
-    translator = open_translator(bundle, ["decoding.n_best=1"], options)
+    try:
+        translator = open_translator(bundle, ["decoding.n_best=1"], options)
+    except UserError as error:
+        raise UserError(f"--round-trip: {error}") from None
     found = translator.bundle.recipe.data.languages
     if not same_languages(found, languages[::-1]):
         raise UserError(

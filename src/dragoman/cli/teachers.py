@@ -312,7 +312,7 @@ def synthesize_text(
         closing(AnswerLog(directory / "answers.jsonl")) as answers,
     ):
         if len(answers):
-            line.log(f"{answers.path}: {counted(len(answers), 'answer')} so far, which are not asked for again")
+            line.log(f"{answers.path}: {counted(len(answers), 'answer')} so far, which are used")
 
         def is_stopped() -> bool:
             return flag.requested or time.monotonic() > end
