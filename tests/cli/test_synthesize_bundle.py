@@ -210,8 +210,7 @@ def test_impossible_requests_get_a_message(
 ) -> None:
     Path(f"{mono}.tsv").write_text("mine")
     values = {"mono": mono, "folder": mono.parent, "tmp": tmp_path, "run": finished_run}
-    given = ["synthesize", "--teacher", finished_run, *(each.format(**values) for each in arguments)]
-    outcome = command(*given)
+    outcome = command("synthesize", "--teacher", finished_run, *(each.format(**values) for each in arguments))
     assert (outcome.code, outcome.out) == (2, "")
     assert message.format(**values) in outcome.error
     assert list(tmp_path.iterdir()) == []

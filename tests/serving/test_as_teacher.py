@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,7 @@ ODD = [
 ]
 """Text of other kinds than captions, also with blank lines and lines without words."""
 
-TEXTS = {
+TEXTS: dict[str, Callable[[list[str]], list[str]]] = {
     "captions": lambda captions: captions,
     "odd": lambda captions: ODD,
     "both": lambda captions: [*captions, *ODD, *captions[::-1]],
