@@ -185,7 +185,7 @@ def test_an_interrupted_student_has_the_same_weights(
     make: Callable[..., Recipe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(block, "BLOCK", 20)
-    monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
+    monkeypatch.setattr("dragoman.synthesis.pair_checks.PairFilter._problems", lambda *arguments: iter(()))
     monkeypatch.setattr("dragoman.training.run.run.compare_student", lambda *arguments: True)
     directions = CHOSEN[-1]
     recipe, run, resumed = make(directions, "training.checkpoint_minutes=0.0001"), tmp_path / "run", 0
