@@ -81,7 +81,7 @@ class BackTranslator:
         texts = [pair.target for pair in written]
         translations = list(self.translator.stream(texts))
         kept: list[Pair] = []
-        pair_filter = PairFilter(self._languages)
+        pair_filter = PairFilter(self._languages, in_any_language=True)
         for pair, translation, rejected in zip(written, translations, self._reject(texts, translations), strict=True):
             made = pair._replace(source=collapse_spaces(translation.text))
             problem = TOO_LONG if translation.truncated else pair_filter.problem(pair.target, made.source)

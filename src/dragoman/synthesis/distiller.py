@@ -54,7 +54,7 @@ class Distiller:
         """The distilled pairs, in order, and the number of those left out for each reason."""
         written = [pair for pair in pairs if pair.source.strip()]
         left_out = Counter({"blank": len(pairs) - len(written)})
-        pair_filter = PairFilter(self._languages)
+        pair_filter = PairFilter(self._languages, in_any_language=True)
         found: list[tuple[Pair, list[Translation]]] = []
         for pair, first in zip(written, self.translator.stream([pair.source for pair in written]), strict=True):
             candidates = [first, *first.alternatives]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, islice
 
 from dragoman.bundle import Bundle
@@ -67,10 +67,12 @@ class PairFilter:
     Attributes:
         languages: Those of the text and of its translation.
         usual: Describes other pairs, with which lengths are compared; None to compare nothing.
+        in_any_language: Whether languages are not checked, because the pairs will be compared with others later.
     """
 
     languages: Languages
     usual: TrainingText | None = None
+    in_any_language: bool = False
     _target: LanguageChecker | None = field(default=None, repr=False)
 
     @classmethod
@@ -93,7 +95,7 @@ class PairFilter:
         if len(shown) < LANGUAGE_PAIRS:
             return cls(languages, usual)
         backwards = _describe([pair.reversed for pair in shown], languages[::-1])
-        return cls(languages, usual, LanguageChecker(backwards, *languages[::-1]))
+        return cls(languages, usual, _target=LanguageChecker(backwards, *languages[::-1]))
 
     def problem(self, text: str, translation: str) -> str | None:
         """Why a text with its translation is left out, with the words of the summary; None if it is not."""
@@ -103,8 +105,17 @@ class PairFilter:
         yield from check_sentence(text, translation, self.usual)
         if quantity_problems(text, translation, self.languages):
             yield LOST_SPANS
-        if is_improbable(text, self.languages[0]) or self._is_other_language(translation):
+        if not self.in_any_language and (self._is_other_source(text) or self._is_other_language(translation)):
             yield OTHER_LANGUAGE
+
+    @cached_property
+    def _source(self) -> LanguageChecker | None:
+        return self.usual and LanguageChecker(self.usual, *self.languages)
+
+    def _is_other_source(self, text: str) -> bool:
+        """Whether a text is certainly in another language than the source language, as far as py3langid knows."""
+        is_usual = self._source is not None and self._source.find_other(text) is None  # fast
+        return not is_usual and is_improbable(text, self.languages[0])
 
     def _is_other_language(self, translation: str) -> bool:
         """Whether a translation is certainly in another language than the target language."""

@@ -114,7 +114,7 @@ class AnsweredPairs:
     def fit(self, groups: Iterable[SentenceGroup]) -> PairFilter:
         """The filter that compares with the answers themselves, in which most translations are right."""
         pairs: list[Pair] = []
-        plain = PairFilter(self.languages)
+        plain = PairFilter(self.languages, in_any_language=True)
         for group in groups:
             read = self.read_group(group, plain)
             for source, answer in zip(group.sentences, read or (), strict=False):
