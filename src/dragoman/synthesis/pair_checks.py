@@ -110,7 +110,7 @@ class PairFilter:
 
     @cached_property
     def _source(self) -> LanguageChecker | None:
-        return self.usual and LanguageChecker(self.usual, *self.languages)
+        return LanguageChecker(self.usual, *self.languages) if self.usual else None
 
     def _is_other_source(self, text: str) -> bool:
         """Whether a text is certainly in another language than the source language, as far as py3langid knows."""
