@@ -1,4 +1,4 @@
-"""Measure teachers behind an address: wrong answers, the way over HTTP, kills, and estimates.
+"""Measure teachers: wrong answers, the way over HTTP, kills, and estimates.
 
     python benchmarks/teachers.py faults
     python benchmarks/teachers.py http runs/multi30k-de-en
@@ -44,8 +44,9 @@ from teacher_server import TeacherServer, serve_teacher
 from dragoman.cli import main as main_of_command
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.synthesis.answer_checks import AnswerChecks
+from dragoman.synthesis.answer_checks import check_answers
 from dragoman.synthesis.answers import Rejected, read_answer
+from dragoman.synthesis.pair_checks import PairFilter
 from dragoman.synthesis.synthesis import open_synthesis  # noqa: F401 (imported before processes are forked)
 from dragoman.synthesis.teachers import SERVICES
 
@@ -79,7 +80,7 @@ def measure_faults(data: Path, answers: int) -> None:
     pairs = read_pairs(data, FAULTY_CORPUS, 5000 + SIZE * answers)
     languages = CORPORA[FAULTY_CORPUS][1]
     foreign = read_lines(data / "multi30k" / "train.fr.gz", 5000 + SIZE * answers)
-    checks = AnswerChecks.compared_with(pairs[:5000], languages)
+    pair_filter = PairFilter.compared_with(pairs[:5000], languages)
     wrong_total = wrong_caught = right_total = right_kept = 0
     for name, make in FAULTS.items():
         caught = number = 0
@@ -89,8 +90,8 @@ def measure_faults(data: Path, answers: int) -> None:
             part = pairs[start : start + SIZE]
             sources, targets = prepare(name, [pair.source for pair in part], [pair.target for pair in part], place)
             answer = make(sources, targets, place, foreign[start + place])
-            usual = checks.check(sources, read_answer(as_json(targets), sources))
-            found = checks.check(sources, read_answer(answer.text, sources, cut=answer.cut))
+            usual = check_answers(sources, read_answer(as_json(targets), sources), pair_filter)
+            found = check_answers(sources, read_answer(answer.text, sources, cut=answer.cut), pair_filter)
             for each, (read, fate) in enumerate(zip(found, answer.fates, strict=True)):
                 if each in answer.faulty:
                     is_met = read.reason in fate if isinstance(read, Rejected) else not fate and read == targets[each]
@@ -113,14 +114,13 @@ def measure_right(data: Path, number: int) -> None:
     """Prints how many pairs by people are rejected or changed if they are the answers."""
     for name, (_, languages) in CORPORA.items():
         pairs = read_pairs(data, name, number)
-        checks, reasons, changed = AnswerChecks.compared_with(pairs, languages), Counter[str](), []
+        pair_filter, reasons, changed = PairFilter.compared_with(pairs, languages), Counter[str](), []
         examples: dict[str, list[tuple[str, str]]] = {}
         for start in range(0, len(pairs), SIZE):
             part = pairs[start : start + SIZE]
             sources = [pair.source for pair in part]
-            for pair, read in zip(
-                part, checks.check(sources, read_answer(as_json([pair.target for pair in part]), sources)), strict=True
-            ):
+            answer = read_answer(as_json([pair.target for pair in part]), sources)
+            for pair, read in zip(part, check_answers(sources, answer, pair_filter), strict=True):
                 if isinstance(read, Rejected):
                     reasons[read.reason] += 1
                     examples.setdefault(read.reason, []).append((pair.source, pair.target))
@@ -250,21 +250,21 @@ def measure_http(bundle: Path, data: Path, data_set: bool, lines: int, repeats: 
         teachers = {"disk": str(bundle), **{protocol: f"{protocol}:{address}" for protocol in SERVICES}}
         for repeat in range(repeats):
             seconds: dict[str, float] = {}
-            outputs: dict[str, dict[str, str]] = {}
+            outputs: dict[str, list[list[str]]] = {}
             for kind, teacher in teachers.items():
                 output = directory / f"{kind}-{repeat}.tsv"
                 start = seconds_of(command(teacher, few, directory / f"{kind}-{repeat}-few.tsv"))
                 seconds[kind] = seconds_of(command(teacher, mono, output)) - start
                 rows = [line.split("\t") for line in output.read_text("utf-8").splitlines()[1:]]
-                outputs[kind] = dict(row[::-1] for row in rows) if kind == "disk" else dict(rows)
+                outputs[kind] = rows
             disk = outputs["disk"]
             print(f"disk: {lines / seconds['disk']:,.0f} lines/s, {len(disk):,} pairs", flush=True)
             for kind in SERVICES:
-                both = disk.keys() & outputs[kind].keys()
-                same = sum(disk[text] == outputs[kind][text] for text in both)
+                same = sum(map(outputs[kind].__contains__, disk))
                 print(
                     f"{kind}: {lines / seconds[kind]:,.0f} lines/s, ratio {seconds['disk'] / seconds[kind]:.2f}, "
-                    f"{len(outputs[kind]):,} pairs; equal {same:,} of {len(both):,}",
+                    f"{len(outputs[kind]):,} pairs, {same:,} of them as on disk, "
+                    f"{'the same file' if disk == outputs[kind] else 'another file'}",
                     flush=True,
                 )
 

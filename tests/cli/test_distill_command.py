@@ -23,7 +23,7 @@ SETTINGS = [part for each in (*SMALL, "decoding.max_length=10", "data.test=[]") 
 @pytest.fixture(autouse=True)
 def small_comparison(monkeypatch: pytest.MonkeyPatch, bare_runs: None) -> None:
     """A small comparison; the tiny teacher is too bad to pass the filter."""
-    monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
+    monkeypatch.setattr("dragoman.synthesis.pair_checks.PairFilter._problems", lambda *arguments: iter(()))
     monkeypatch.setattr("dragoman.training.compare.MAX_PAIRS", 3)
 
 

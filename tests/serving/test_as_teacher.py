@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from dragoman.corpus.corpus import read_corpus
 from dragoman.dataset.pairs import find_training_corpora
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.recipe import load_recipe
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 LINES = 60
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tiny translator is too bad to pass the checks."""
-    monkeypatch.setattr("dragoman.synthesis.answer_checks.AnswerChecks._problems", lambda *arguments: iter(()))
+    monkeypatch.setattr("dragoman.synthesis.pair_checks.PairFilter._problems", lambda *arguments: iter(()))
     monkeypatch.setattr("dragoman.synthesis.synthesis.explain_language", lambda *arguments: None)
-    monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
 
 
 @pytest.fixture(scope="module")
@@ -43,35 +42,86 @@ def url(finished_run: Path, start_server: StartServer) -> str:
 
 
 @pytest.fixture
-def mono(corpus: Path, tmp_path: Path) -> Path:
+def captions(corpus: Path) -> list[str]:
+    return (corpus / "train.de").read_text("utf-8").splitlines()[:LINES]
+
+
+@pytest.fixture
+def mono(captions: list[str], tmp_path: Path) -> Path:
     path = tmp_path / "mono.de"
-    path.write_text("".join((corpus / "train.de").read_text("utf-8").splitlines(True)[:LINES]), "utf-8")
+    path.write_text("".join(f"{line}\n" for line in captions), "utf-8")
     return path
 
 
-def read_output(path: Path) -> Iterator[tuple[str, str]]:
-    corpus = read_corpus(str(path), source_language="de", target_language="en")
-    return ((pair.source, pair.target) for pair in corpus)
+ODD = [
+    "",
+    "Ein Hund läuft. Zwei Frauen lesen ein Buch. Ein Kind schläft!",
+    "Hund",
+    "12",
+    "- ein Punkt",
+    "3. Ein Mann hat 47 Bücher und 5,5 kg Äpfel.",
+    "Öffnen Sie {0} und <b>dann</b> https://example.org mit %s.",
+    "  zwei  Leerzeichen\tund ein Tabulator ",
+    "Ein Mann " + "und eine Frau mit einem Hund " * 60 + "laufen.",
+    "EIN HUND LÄUFT IM PARK.",
+    "A man is reading a very long book in the garden.",
+    "Ein Hund läuft.",
+    "Ein Hund läuft.",
+    "„Komm“, sagte er (leise).",
+    "…",
+    "",
+]
+"""Text of other kinds than captions, also with blank lines and lines without words."""
+
+TEXTS: dict[str, Callable[[list[str]], list[str]]] = {
+    "captions": lambda captions: captions,
+    "odd": lambda captions: ODD,
+    "both": lambda captions: [*captions, *ODD, *captions[::-1]],
+}
 
 
+def read_reasons(error: str) -> dict[str, int]:
+    """The table of rejected translations."""
+    rows = re.findall(r"^ +([\d,]+)  (\S.*)$", error, re.MULTILINE)
+    return {reason: int(count.replace(",", "")) for count, reason in rows}
+
+
+@pytest.mark.parametrize("filtered", [True, False])
+@pytest.mark.parametrize("name", TEXTS)
 def test_the_text_is_that_of_the_bundle_on_disk(
-    url: str, finished_run: Path, mono: Path, command: Command, tmp_path: Path
+    name: str,
+    filtered: bool,
+    url: str,
+    finished_run: Path,
+    captions: list[str],
+    command: Command,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
-    direct = command("synthesize", "--teacher", finished_run, "--mono", mono, "--output", tmp_path / "direct.tsv")
-    assert direct.code == 0, direct.error
-    expected = list(read_output(tmp_path / "direct.tsv"))
-    assert len(expected) > LINES / 2
-    for protocol in SERVICES:
-        output = tmp_path / f"{protocol}.tsv"
-        arguments = ("--teacher", f"{protocol}:{url}", "--languages", "de-en", "--mono", mono, "--output", output)
-        outcome = command("synthesize", *arguments)
-        assert outcome.code == 0, outcome.error
-        found = list(read_output(output))
-        assert set(expected) <= set(found)
-        assert len(found) >= len(expected)
+    """The same pairs in the same order, and the same reasons for those that are rejected."""
+    if not filtered:
+        request.getfixturevalue("no_filter")
+    mono = tmp_path / "mono.de"
+    mono.write_text("".join(f"{line}\n" for line in TEXTS[name](captions)), "utf-8")
+    written: dict[str, bytes] = {}
+    reasons: dict[str, dict[str, int]] = {}
+    for teacher in (str(finished_run), *(f"{protocol}:{url}" for protocol in SERVICES)):
+        output = tmp_path / f"{len(reasons)}.tsv"
+        arguments = ("--languages", "de-en", "--mono", mono, "--output", output, "--max-rejected", "1")
+        outcome = command("synthesize", "--teacher", teacher, *arguments)
+        assert (outcome.code == 0) is output.exists(), outcome.error
+        written[teacher] = output.read_bytes() if output.exists() else b""
+        reasons[teacher] = read_reasons(outcome.error)
+    direct = str(finished_run)
+    assert all(each == written[direct] for each in written.values()), reasons
+    assert all(each == reasons[direct] for each in reasons.values())
+    assert bool(reasons[direct]) is filtered
+    if not filtered:
+        assert written[direct].count(b"\n") == 1 + sum(any(map(str.isalpha, line)) for line in TEXTS[name](captions))
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_filter")
 @pytest.mark.parametrize("protocol", SERVICES)
 def test_a_teacher_has_the_scores_of_its_bundle(
     protocol: str, url: str, corpus: Path, command: Command, translator: Translator
@@ -85,6 +135,7 @@ def test_a_teacher_has_the_scores_of_its_bundle(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_filter")
 def test_a_student_learns_from_a_teacher(url: str, mono: Path, command: Command, tmp_path: Path) -> None:
     run = tmp_path / "student"
     settings = ("training.steps=4", "model.d_model=16", "model.encoder_layers=1", "training.device=cpu")

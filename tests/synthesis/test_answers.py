@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from teacher_faults import FAULTS, as_json, prepare
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Pair
-from dragoman.synthesis import answer_checks
-from dragoman.synthesis.answer_checks import AnswerChecks, Rejections
+from dragoman.synthesis import answer_checks, pair_checks
+from dragoman.synthesis.answer_checks import Rejections, check_answers
 from dragoman.synthesis.answers import Rejected, read_answer, repair
+from dragoman.synthesis.pair_checks import PairFilter
 
 LANGUAGES = ("de", "en")
 FOREIGN = [
@@ -29,29 +28,28 @@ def pairs() -> list[Pair]:
 
 
 @pytest.fixture(scope="module")
-def checks(pairs: list[Pair]) -> AnswerChecks:
-    return AnswerChecks.compared_with(pairs, LANGUAGES)
+def pair_filter(pairs: list[Pair]) -> PairFilter:
+    return PairFilter.compared_with(pairs, LANGUAGES)
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_each_fault_is_repaired_or_rejected(name: str, pairs: list[Pair], checks: AnswerChecks) -> None:
+def test_each_fault_is_repaired_or_rejected(name: str, pairs: list[Pair], pair_filter: PairFilter) -> None:
     for index in range(ANSWERS):
         part, place = pairs[SIZE * index : SIZE * (index + 1)], (4 * index + 1) % SIZE
         sources, targets = prepare(name, [pair.source for pair in part], [pair.target for pair in part], place)
         answer = FAULTS[name](sources, targets, place, FOREIGN[index])
-        found = checks.check(sources, read_answer(answer.text, sources, cut=answer.cut))
+        found = check_answers(sources, read_answer(answer.text, sources, cut=answer.cut), pair_filter)
         for read, target, fate in zip(found, targets, answer.fates, strict=True):
             assert read.reason in fate if isinstance(read, Rejected) else not fate and read == target, (read, fate)
 
 
-def test_right_answers_remain(pairs: list[Pair], checks: AnswerChecks) -> None:
+def test_right_answers_remain(pairs: list[Pair], pair_filter: PairFilter) -> None:
     rejections = Rejections()
     for start in range(0, len(pairs), SIZE):
         part = pairs[start : start + SIZE]
         sources, targets = [pair.source for pair in part], [pair.target for pair in part]
-        for source, target, read in zip(
-            sources, targets, checks.check(sources, read_answer(as_json(targets), sources)), strict=True
-        ):
+        found = check_answers(sources, read_answer(as_json(targets), sources), pair_filter)
+        for source, target, read in zip(sources, targets, found, strict=True):
             rejections.add(source, read)
             assert isinstance(read, Rejected) or read == target
     assert rejections.share < 0.01, rejections.table()
@@ -94,23 +92,17 @@ def test_what_the_source_has_is_no_addition(source: str, target: str) -> None:
     assert repair(source, target, 3, LANGUAGES) == target
 
 
-def test_what_depends_on_no_other_answer_is_checked_once(
-    pairs: list[Pair], checks: AnswerChecks, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_depends_on_no_other_answer_is_checked_once(pairs: list[Pair], pair_filter: PairFilter) -> None:
     """To learn what is usual, to watch the first answers, and to write: the same answers are checked three times."""
-    calls: Counter[str] = Counter()
-
-    def counting(name: str) -> None:
-        function = getattr(answer_checks, name)
-        monkeypatch.setattr(answer_checks, name, lambda *values: calls.update([name]) or function(*values))
-
-    for name in ("repair", "quantity_problems", "identify"):
-        counting(name)
     sources, targets = [pair.source for pair in pairs[-50:]], [f"{pair.target} Indeed." for pair in pairs[-50:]]
-    for each in (AnswerChecks(LANGUAGES), checks, AnswerChecks(LANGUAGES)):
-        each.check(sources, targets)
-    assert max(calls.values()) <= len(sources)
-    assert min(calls.values()) > 0.8 * len(sources)
+    functions = answer_checks.remember_repair, pair_checks.quantity_problems, pair_checks.is_improbable
+    before = [function.cache_info().misses for function in functions]
+    for each in (PairFilter(LANGUAGES), pair_filter, PairFilter(LANGUAGES)):
+        check_answers(sources, targets, each)
+    calls = [function.cache_info().misses - number for function, number in zip(functions, before, strict=True)]
+    assert max(calls[:2]) <= len(sources)
+    assert min(calls) > 0.8 * len(sources)
+    assert calls[2] <= 2 * len(sources), "of both sides"
 
 
 def test_one_sentence_needs_no_number() -> None:

@@ -44,7 +44,7 @@ def small_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Small blocks and a small comparison; the tiny teacher is too bad to pass the filter."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(block, "BLOCK", 10)
-        patch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
+        patch.setattr("dragoman.synthesis.pair_checks.PairFilter._problems", lambda *arguments: iter(()))
         patch.setattr("dragoman.training.compare.MAX_PAIRS", 5)
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -324,7 +324,7 @@ def test_monolingual_text_is_translated_except_what_is_held_out(
 def test_a_teacher_without_good_translations_is_named_as_the_cause(
     make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(["repetition"]))
+    monkeypatch.setattr("dragoman.synthesis.pair_checks.PairFilter._problems", lambda *arguments: iter(["repetition"]))
     with pytest.raises(UserError, match=r"the teachers made no good pair \(training text: 0 pairs .* repetition"):
         train(make_student(), tmp_path / "run")
 

@@ -47,7 +47,7 @@ pytestmark = pytest.mark.usefixtures("bare_runs")
 def no_filter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep all pairs: the tiny teachers are too bad to pass the filter. Blocks are small."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
+        patch.setattr("dragoman.synthesis.pair_checks.PairFilter._problems", lambda *arguments: iter(()))
         patch.setattr(block, "BLOCK", 10)
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -445,6 +445,9 @@ class Copier:
     def make(self, pairs: Sequence[Pair]) -> PairBlock:
         self.given += pairs
         return PairBlock([Pair(pair.target.upper(), pair.target) for pair in pairs], Counter({"blank": 1}))
+
+    def compared_with(self, made: Sequence[Pair]) -> Callable[[Pair], Pair | str]:
+        return lambda pair: pair
 
 
 def test_held_out_text_is_not_translated(

@@ -144,6 +144,9 @@ def test_text_that_is_held_out_is_in_no_translation_of_any_direction(
         def make(self, pairs: Sequence[Pair]) -> PairBlock:
             return PairBlock([pair._replace(target=self.target) for pair in pairs], Counter())
 
+        def compared_with(self, made: Sequence[Pair]) -> Callable[[Pair], Pair | str]:
+            return lambda pair: pair
+
     monkeypatch.setattr(RunTeachers, "open_given", lambda *arguments: Maker())
     _, corpora = corpora_of(recipe, tmp_path)
     texts: dict[str, set[str]] = {"de": set(), "en": set(), "szl": set()}
@@ -182,7 +185,7 @@ def test_an_interrupted_student_has_the_same_weights(
     make: Callable[..., Recipe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(block, "BLOCK", 20)
-    monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
+    monkeypatch.setattr("dragoman.synthesis.pair_checks.PairFilter._problems", lambda *arguments: iter(()))
     monkeypatch.setattr("dragoman.training.run.run.compare_student", lambda *arguments: True)
     directions = CHOSEN[-1]
     recipe, run, resumed = make(directions, "training.checkpoint_minutes=0.0001"), tmp_path / "run", 0

@@ -147,7 +147,7 @@ def _evaluate_address(
     examples = given.read_examples(codes)
     opened = given.open(address, codes, examples)
     sources, references = read_texts(source, reference)
-    groups = list(group_sentences(sources, opened.size))
+    groups = list(group_sentences(sources, opened.size, opened.characters))
     refuse_other_language(groups, codes, str(source))
     settings = SynthesisSettings(examples, max_rejected=1.0)
     kept = cache_directory() / "evaluations" / digest([opened.identity, sources])  # what was paid for, until the end

@@ -1,4 +1,4 @@
-"""Teachers behind an address: their options, opening them, and translating text with them."""
+"""Teachers: their options, opening them, and translating text with them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from dragoman.errors import UserError, counted
 from dragoman.system.resumable import delete_unfinished
 
 if TYPE_CHECKING:
+    from dragoman.bundle import Bundle
     from dragoman.corpus.pair import Languages, Pair
     from dragoman.synthesis.collect import Price
     from dragoman.synthesis.sentence_groups import SentenceGroup
@@ -56,7 +57,11 @@ PromptOption = Annotated[
 ]
 ExamplesOption = Annotated[
     list[str] | None,
-    typer.Option("--examples", metavar="CORPUS", help="Parallel text, from which the prompt shows similar pairs."),
+    typer.Option(
+        "--examples",
+        metavar="CORPUS",
+        help="Parallel text by people: prompts show similar pairs, lengths are compared.",
+    ),
 ]
 GlossaryOption = Annotated[
     Path | None,
@@ -93,7 +98,6 @@ class AddressOptions:
             "key-file": self.key_file,
             "key-variable": self.key_variable,
             "prompt": self.prompt,
-            "examples": self.examples,
             "glossary": self.glossary,
             "candidates": self.candidates > 1,
             "sentences": self.size,
@@ -102,12 +106,14 @@ class AddressOptions:
             raise UserError(f"{names[0]} is for a teacher behind an address; the teacher is a bundle on this machine")
 
     def read_examples(self, languages: Languages) -> list[Pair]:
-        """The pairs of --examples."""
+        """The pairs of --examples; none without it."""
         from itertools import chain, islice
 
         from dragoman.corpus.corpus import find_corpora
         from dragoman.lexicon.fuzzy_matches import SEARCHED
 
+        if not self.examples:
+            return []
         source, target = languages
         corpora = find_corpora(self.examples, source_language=source, target_language=target)
         return list(islice(chain.from_iterable(each.read() for each in corpora), SEARCHED))
@@ -131,7 +137,7 @@ class AddressOptions:
             unencrypted = ", unencrypted" if address.url.startswith("http:") else ""
             print_to_stderr(f"dragoman: your text is sent to {address.url}{unencrypted}")
         writer = None
-        if self.prompt or self.examples or self.glossary:
+        if self.prompt or self.glossary or (self.examples and address.protocol == "chat"):
             writer = PromptWriter(
                 languages,
                 read_prompt(self.prompt) if self.prompt else PROMPT,
@@ -180,11 +186,24 @@ def check_output(output: Path, languages: Languages, resume: bool) -> None:
         )
 
 
-def read_groups(files: Sequence[Path], languages: Languages, teacher: Teacher) -> list[SentenceGroup]:
-    """The text of files, divided into requests; raises UserError if it is missing or in another language."""
+def read_groups(
+    files: Sequence[Path], languages: Languages, teacher: Teacher, bundle: Bundle | None = None
+) -> list[SentenceGroup]:
+    """The text of files, divided into requests.
+
+    Args:
+        files: The files.
+        languages: Source and target.
+        teacher: What translates it.
+        bundle: The bundle of the teacher, if it has one, which knows its language.
+
+    Raises:
+        UserError: A file is missing or in another language.
+    """
     from itertools import chain
 
     from dragoman.corpus.lines import read_lines
+    from dragoman.synthesis.pair_checks import check_language
     from dragoman.synthesis.sentence_groups import group_sentences
 
     for file in files:
@@ -194,10 +213,14 @@ def read_groups(files: Sequence[Path], languages: Languages, teacher: Teacher) -
         read_standard_input("> ") if file == DASH else chain(read_lines(file, replace_controls=True), [""])
         for file in files
     )
-    groups, names = list(group_sentences(lines, teacher.size)), ", ".join(map(str, files))
+    groups = list(group_sentences(lines, teacher.size, teacher.characters))
+    names = ", ".join("standard input" if file == DASH else str(file) for file in files)
     if not groups:
         raise UserError(f"{names}: contains no text")
-    refuse_other_language(groups, languages, names)
+    if bundle:
+        check_language(chain.from_iterable(group.sentences for group in groups), bundle, names)
+    else:
+        refuse_other_language(groups, languages, names)
     return groups
 
 
@@ -211,7 +234,7 @@ def refuse_other_language(groups: Sequence[SentenceGroup], languages: Languages,
 
 
 def print_estimate(
-    teacher: Teacher, languages: Languages, groups: list[SentenceGroup], settings: SynthesisSettings
+    teacher: Teacher, languages: Languages, groups: list[SentenceGroup], settings: SynthesisSettings, start: float
 ) -> None:
     """Translate some sentences, show them, and print what all of the text takes.
 
@@ -220,6 +243,7 @@ def print_estimate(
         languages: Source and target.
         groups: The text.
         settings: How to ask.
+        start: Seconds that opening the teacher and reading the text took.
     """
     from dragoman.errors import shortened
     from dragoman.synthesis.answer_log import AnswerLog
@@ -246,7 +270,7 @@ def print_estimate(
         print(
             f"{counted(sentences, 'sentence')} of the whole text: {counted(estimated.requests, 'request')}, "
             f"{describe_usage(estimated.usage, teacher.counts_tokens, settings.price)}, "
-            f"time {format_seconds(estimated.seconds)}"
+            f"time {format_seconds(start + estimated.seconds)}"
         )
 
 
@@ -288,7 +312,7 @@ def synthesize_text(
         closing(AnswerLog(directory / "answers.jsonl")) as answers,
     ):
         if len(answers):
-            line.log(f"{answers.path}: {counted(len(answers), 'answer')} so far, which are not paid for again")
+            line.log(f"{answers.path}: {counted(len(answers), 'answer')} so far, which are used")
 
         def is_stopped() -> bool:
             return flag.requested or time.monotonic() > end

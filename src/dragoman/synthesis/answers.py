@@ -51,7 +51,7 @@ REASONS = {
     "markup": "Markdown, tags or links that the source lacks",
     "refused by the server": "the server answers with an error or a damaged reply",
 }
-"""Why answers are rejected; the reasons of `PairChecks` follow."""
+"""Why answers are rejected; the reasons of `PairFilter` follow."""
 
 _THOUGHT = regex.compile(
     r"<(think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)>.*?</\1>|◁think▷.*?◁/think▷"
@@ -75,6 +75,8 @@ _ITEM = regex.compile(
 _NUMBERED = regex.compile(
     r"^[ \t]*(?:[-*>][ \t]+)?[*_]{0,2}[(\[<]?(\d{1,6})[)\]>.:][*_]{0,2}[.):]?[*_]{0,2}[ \t]*(.*)$", regex.MULTILINE
 )
+_LABEL_NUMBER = regex.compile(r"^[(\[]?(\d{1,6})[)\].:]+\s+(?=\D)")
+"""The number of a sentence before its translation."""
 _NUMBER_KEYS, _TEXT_KEYS = ("number", "id", "n", "index", "no"), ("translation", "text", "target", "output", "value")
 
 
@@ -398,8 +400,8 @@ def _remove_lines(source: str, text: str, number: int, languages: tuple[str, str
 
 def _remove_label(source: str, text: str, number: int, languages: tuple[str, str]) -> str:
     """Remove the number, the source, the name of a language, or an introduction before a translation."""
-    numbered = regex.match(rf"^[(\[]?{number}[)\].:]+\s+(?=\D)", text)
-    if numbered and not regex.match(r"[(\[]?\d", source):
+    numbered = _LABEL_NUMBER.match(text)
+    if numbered and int(numbered[1]) == number and not regex.match(r"[(\[]?\d", source):
         text = text[numbered.end() :]
     if len(source) > 3 and text.startswith(source) and (separator := _SEPARATOR.match(text[len(source) :])):
         rest = text[len(source) + separator.end() :]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
 from typing import Any
 
-from dragoman.corpus.pair import Pair
+from dragoman.corpus.pair import Languages, Pair
 from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.block import PairBlock
 from dragoman.synthesis.identity import identify_translator
-from dragoman.synthesis.pair_checks import PairChecks
-from dragoman.text.noise import add_noise
+from dragoman.synthesis.pair_checks import TOO_LONG, PairFilter
+from dragoman.text.noise import noise_translation
 from dragoman.text.normalization import collapse_spaces
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
@@ -81,18 +80,26 @@ class BackTranslator:
             left_out["without words"] = without
         texts = [pair.target for pair in written]
         translations = list(self.translator.stream(texts))
-        found = zip(written, translations, self._reject(texts, translations), strict=True)
-        checks = PairChecks.of_bundle(self.translator.bundle)
         kept: list[Pair] = []
-        for pair, translation, rejected in found:
+        pair_filter = PairFilter(self._languages, in_any_language=True)
+        for pair, translation, rejected in zip(written, translations, self._reject(texts, translations), strict=True):
             made = pair._replace(source=collapse_spaces(translation.text))
-            problem = checks.problem(pair.target, translation)
+            problem = TOO_LONG if translation.truncated else pair_filter.problem(pair.target, made.source)
             problem = problem or ("already in the text" if made == pair else "round trip" if rejected else None)
             if problem:
                 left_out[problem] += 1
             else:
-                kept.append(self._add_noise(made))
+                kept.append(made)
         return PairBlock(kept, left_out)
+
+    def compared_with(self, made: Sequence[Pair]) -> Callable[[Pair], Pair | str]:
+        """What adds noise to a pair, or says why it is left out, compared with others that were made."""
+        pair_filter = PairFilter.compared_with([pair.reversed for pair in made], self._languages)
+        return lambda pair: pair_filter.problem(pair.target, pair.source) or self._add_noise(pair)
+
+    @property
+    def _languages(self) -> Languages:
+        return self.translator.bundle.recipe.data.languages
 
     def _reject(self, texts: Sequence[str], translations: Sequence[Translation]) -> list[bool]:
         if self.round_trip is None:
@@ -100,8 +107,6 @@ class BackTranslator:
         return self.round_trip.is_rejected([each.text for each in translations], texts)
 
     def _add_noise(self, pair: Pair) -> Pair:
-        """Noise that depends only on the seed and the pair, so that it is the same in any block."""
         if not self.noised:
             return pair
-        seed = f"{self.translator.decoding.seed}\t{pair.source}\t{pair.target}"
-        return pair._replace(source=add_noise(pair.source, Random(seed)))
+        return pair._replace(source=noise_translation(pair.target, pair.source, self.translator.decoding.seed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -54,6 +54,10 @@ class BlockMaker(Protocol):
 
     def make(self, pairs: Sequence[Pair]) -> PairBlock:
         """What is made of some pairs."""
+        ...
+
+    def compared_with(self, made: Sequence[Pair]) -> Callable[[Pair], Pair | str]:
+        """What finishes a pair, or says why it is left out, compared with others that were made."""
         ...
 
 

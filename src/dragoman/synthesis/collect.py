@@ -368,9 +368,9 @@ class _Workers:
         self._teacher = teacher
         self._tasks: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[tuple[Request, Answer | Exception]] = queue.SimpleQueue()
-        self._count = count
-        for _ in range(count):
-            threading.Thread(target=self._work, daemon=True).start()
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
+        for thread in self._threads:
+            thread.start()
 
     def send(self, request: Request) -> None:
         self._tasks.put(request)
@@ -383,8 +383,10 @@ class _Workers:
         """The results of requests that were sent and not received; then the threads end."""
         for _ in range(sent):
             yield self._results.get()
-        for _ in range(self._count):
+        for _ in self._threads:
             self._tasks.put(None)
+        for thread in self._threads:  # one that ends with the process may abort it; one that still asks has no time
+            thread.join(_POLL)
 
     def _work(self) -> None:
         while (request := self._tasks.get()) is not None:

@@ -6,7 +6,7 @@ With a reference, the most similar candidate is chosen, which they call sequence
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
@@ -21,7 +21,7 @@ from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.block import PairBlock
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.synthesis.identity import identify_bundle, identify_translator
-from dragoman.synthesis.pair_checks import PairChecks
+from dragoman.synthesis.pair_checks import TOO_LONG, PairFilter
 from dragoman.text.normalization import collapse_spaces
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
@@ -54,11 +54,14 @@ class Distiller:
         """The distilled pairs, in order, and the number of those left out for each reason."""
         written = [pair for pair in pairs if pair.source.strip()]
         left_out = Counter({"blank": len(pairs) - len(written)})
-        checks = PairChecks.of_bundle(self.translator.bundle)
+        pair_filter = PairFilter(self._languages, in_any_language=True)
         found: list[tuple[Pair, list[Translation]]] = []
         for pair, first in zip(written, self.translator.stream([pair.source for pair in written]), strict=True):
             candidates = [first, *first.alternatives]
-            problems = [checks.problem(pair.source, each) for each in candidates]
+            problems = [
+                TOO_LONG if each.truncated else pair_filter.problem(pair.source, collapse_spaces(each.text))
+                for each in candidates
+            ]
             if good := [each for each, problem in zip(candidates, problems, strict=True) if problem is None]:
                 found.append((pair, good))
             else:
@@ -69,6 +72,15 @@ class Distiller:
             best = max(zip(islice(scores, len(good)), good, strict=True), key=itemgetter(0))[1]
             kept.append(pair._replace(target=collapse_spaces(best.text)))
         return PairBlock(kept, +left_out)
+
+    def compared_with(self, made: Sequence[Pair]) -> Callable[[Pair], Pair | str]:
+        """What returns a pair, or says why it is left out, compared with others that were made."""
+        pair_filter = PairFilter.compared_with(made, self._languages)
+        return lambda pair: pair_filter.problem(pair.source, pair.target) or pair
+
+    @property
+    def _languages(self) -> Languages:
+        return self.translator.bundle.recipe.data.languages
 
     def _score(self, candidates: Sequence[tuple[Pair, Translation]]) -> Sequence[float]:
         """How good each candidate is, compared with others for the same source; all pairs have a target, or none."""

@@ -11,7 +11,7 @@ CONTEXT = 2
 """How many sentences of the same paragraph are shown before and after those to translate."""
 
 MAX_CHARACTERS = 6000
-"""Of the sentences of a request; a longer sentence is alone in one."""
+"""Of the sentences of a request to a server."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SentenceGroup:
         return sum(map(len, self.sentences))
 
 
-def group_sentences(lines: Iterable[str], size: int) -> Iterator[SentenceGroup]:
+def group_sentences(lines: Iterable[str], size: int, characters: int = MAX_CHARACTERS) -> Iterator[SentenceGroup]:
     """Divide lines into groups of at most `size` sentences.
 
     A blank line ends a paragraph. Paragraphs stay together where they fit. If one is divided, each part has the
@@ -45,15 +45,16 @@ def group_sentences(lines: Iterable[str], size: int) -> Iterator[SentenceGroup]:
     Args:
         lines: One sentence per line.
         size: The most sentences of a group.
+        characters: The most characters of a group; a longer sentence is alone in one.
     """
     sentences: list[str] = []
     starts: list[int] = []
     for paragraph in _paragraphs(lines):
-        if sentences and not _fits([*sentences, *paragraph], size):
+        if sentences and not _fits([*sentences, *paragraph], size, characters):
             yield SentenceGroup(tuple(sentences), paragraphs=tuple(starts))
             sentences, starts = [], []
-        if not sentences and not _fits(paragraph, size):
-            yield from _divide_paragraph(paragraph, size)
+        if not sentences and not _fits(paragraph, size, characters):
+            yield from _divide_paragraph(paragraph, size, characters)
             continue
         if sentences:
             starts.append(len(sentences))
@@ -79,15 +80,15 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[list[str]]:
         yield paragraph
 
 
-def _fits(sentences: Sequence[str], size: int) -> bool:
-    return len(sentences) <= size and sum(map(len, sentences)) <= MAX_CHARACTERS
+def _fits(sentences: Sequence[str], size: int, characters: int) -> bool:
+    return len(sentences) <= size and sum(map(len, sentences)) <= characters
 
 
-def _divide_paragraph(paragraph: Sequence[str], size: int) -> Iterator[SentenceGroup]:
+def _divide_paragraph(paragraph: Sequence[str], size: int, characters: int) -> Iterator[SentenceGroup]:
     begin = 0
     while begin < len(paragraph):
         end = begin + 1
-        while end < len(paragraph) and _fits(paragraph[begin : end + 1], size):
+        while end < len(paragraph) and _fits(paragraph[begin : end + 1], size, characters):
             end += 1
         yield SentenceGroup(
             tuple(paragraph[begin:end]),

@@ -1,4 +1,4 @@
-"""A text translated by a teacher behind an address: the requests, the pairs that remain, and an estimate of both."""
+"""A text translated by a teacher: the requests, the pairs that remain, and an estimate of both."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ from dragoman.errors import UserError, counted
 from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.languages.codes import machine_translated
 from dragoman.synthesis.answer_checks import (
-    DESCRIBED_PAIRS,
     FIRST_SENTENCES,
-    AnswerChecks,
     Rejections,
+    check_answers,
     explain_language,
 )
 from dragoman.synthesis.answer_log import AnswerLog
@@ -39,11 +38,13 @@ from dragoman.synthesis.collect import (
     requests_of,
     spaced,
 )
+from dragoman.synthesis.pair_checks import DESCRIBED_PAIRS, PairFilter
 from dragoman.synthesis.sentence_groups import SentenceGroup
 from dragoman.synthesis.teachers import Teacher, TokenUsage
 from dragoman.system.files import temporary_directory
 from dragoman.system.progress import Log, Meter, Update
 from dragoman.system.resumable import digest
+from dragoman.text.noise import noise_translation
 
 if TYPE_CHECKING:
     from dragoman.synthesis.back_translator import RoundTrip
@@ -69,9 +70,10 @@ class AnsweredPairs:
         teacher: Reads the answers.
         answers: The answers.
         languages: Source and target.
-        examples: Pairs by people, to recognize the target language; few of them have no effect.
+        examples: Pairs by people, which show usual lengths and the target language; few of them have no effect.
         candidates: How many answers there are for each group.
         round_trip: Rejects translations that a translator of the other direction does not translate back.
+        noise_seed: Chooses the noise that is added to translations; None for none.
     """
 
     teacher: Teacher
@@ -80,6 +82,7 @@ class AnsweredPairs:
     examples: Sequence[Pair] = ()
     candidates: int = 1
     round_trip: RoundTrip | None = None
+    noise_seed: int | None = None
     rejections: Rejections = field(default_factory=Rejections)
 
     def requests(self, groups: Iterable[SentenceGroup]) -> Iterator[Request]:
@@ -94,23 +97,24 @@ class AnsweredPairs:
         """The pairs of the groups that have an answer, in order; `rejections` counts the others."""
         for source, answer in self.read(groups):
             if isinstance(answer, str):
-                yield Pair(source, answer)
+                noised = answer if self.noise_seed is None else noise_translation(source, answer, self.noise_seed)
+                yield Pair(source, noised)
 
     def read(self, groups: Sequence[SentenceGroup]) -> Iterator[tuple[str, Read]]:
         """The sentences of the groups that have an answer, with their translations; `rejections` counts them."""
-        checks = self.fit(groups)
+        pair_filter = self.fit(groups)
         self.rejections = Rejections()
         for group in groups:
-            if (read := self.read_group(group, checks)) is None:
+            if (read := self.read_group(group, pair_filter)) is None:
                 continue
             for source, answer in zip(group.sentences, self._veto(group, read), strict=True):
                 self.rejections.add(source, answer)
                 yield source, answer
 
-    def fit(self, groups: Iterable[SentenceGroup]) -> AnswerChecks:
-        """The checks that compare with the answers themselves, in which most translations are right."""
+    def fit(self, groups: Iterable[SentenceGroup]) -> PairFilter:
+        """The filter that compares with the answers themselves, in which most translations are right."""
         pairs: list[Pair] = []
-        plain = AnswerChecks(self.languages)
+        plain = PairFilter(self.languages, in_any_language=True)
         for group in groups:
             read = self.read_group(group, plain)
             for source, answer in zip(group.sentences, read or (), strict=False):
@@ -118,16 +122,16 @@ class AnsweredPairs:
                     pairs.append(Pair(source, answer))
             if len(pairs) >= DESCRIBED_PAIRS:
                 break
-        return AnswerChecks.compared_with(pairs, self.languages, self.examples)
+        return PairFilter.compared_with(pairs, self.languages, self.examples)
 
-    def read_group(self, group: SentenceGroup, checks: AnswerChecks) -> list[Read] | None:
+    def read_group(self, group: SentenceGroup, pair_filter: PairFilter) -> list[Read] | None:
         """The best checked translation of each sentence; None without an answer."""
         columns: list[list[Read]] = []
         for request in self.requests([group]):
             if (answer := self.answers.get(request.name)) and answer.failure:
                 columns.append([Rejected("refused by the server", answer.failure)] * len(group.sentences))
             elif answer:
-                columns.append(checks.check(group.sentences, self.teacher.read(answer, group)))
+                columns.append(check_answers(group.sentences, self.teacher.read(answer, group), pair_filter))
         return [choose_candidate(each) for each in zip(*columns, strict=True)] if columns else None
 
     def _veto(self, group: SentenceGroup, read: Sequence[Read]) -> list[Read]:
@@ -171,13 +175,14 @@ class SynthesisSettings:
     """How a teacher is asked, and which answers are kept.
 
     Attributes:
-        examples: Pairs by people, to recognize the target language.
+        examples: Pairs by people, which show usual lengths and the target language.
         candidates: How many answers there are for each group.
         round_trip: Rejects translations that a translator of the other direction does not translate back.
         parallel: The most requests at once.
         price: What the teacher costs.
         most_cost: No request is sent that would probably make the answers cost more.
         max_rejected: The share of rejected sentences above which no more is asked.
+        noise_seed: Chooses the noise that is added to translations; None for none.
     """
 
     examples: Sequence[Pair] = ()
@@ -187,6 +192,7 @@ class SynthesisSettings:
     price: Price | None = None
     most_cost: float = math.inf
     max_rejected: float = 0.3
+    noise_seed: int | None = None
 
 
 def open_synthesis(
@@ -209,7 +215,15 @@ def open_synthesis(
         log: Receives messages.
         stop: Whether to send no more requests.
     """
-    pairs = AnsweredPairs(teacher, answers, languages, settings.examples, settings.candidates, settings.round_trip)
+    pairs = AnsweredPairs(
+        teacher,
+        answers,
+        languages,
+        settings.examples,
+        settings.candidates,
+        settings.round_trip,
+        settings.noise_seed,
+    )
     collector = Collector(
         teacher, answers, log, stop, Parallelism(settings.parallel), settings.price, settings.most_cost
     )
@@ -292,14 +306,24 @@ class Synthesis:
         return Estimate(usage.requests, usage, seconds, cost), sample
 
     def _seconds_to_finish(self, sample: Sequence[SentenceGroup]) -> float:
-        """The time for checking all answers, which grows with the text, and for the doctor, which hardly does."""
+        """The time for checking all answers, which grows with the text, and for the doctor, which hardly does.
+
+        Those that `_Watch` has seen are remembered, and were checked while the server worked.
+        """
         list(self.pairs.read(sample[:1]))  # what is only loaded once does not count
+        times = []
+        for _ in ("new", "remembered"):
+            started = time.monotonic()
+            list(self.pairs.read(sample))
+            times.append(time.monotonic() - started)
+        sentences = sum(len(group.sentences) for group in self.groups)
+        watched = min(1.0, WATCHED_SENTENCES / sentences)
+        watched += (1 - watched) / WATCHED_PART
+        checks = ((1 - watched) * times[0] + watched * times[1]) * len(self.groups) / max(1, len(sample))
         started = time.monotonic()
-        list(self.pairs.read(sample))
-        checked = time.monotonic()
         with temporary_directory() as directory, suppress(UserError):  # no pair is left
             self._write(sample, directory / "sample.tsv")
-        return (checked - started) * len(self.groups) / max(1, len(sample)) + time.monotonic() - checked
+        return checks + time.monotonic() - started
 
     def write(self, output: Path, *, marked: bool = True) -> WrittenPairs:
         """Write the pairs of all stored answers, and check the file as `dragoman doctor data` does.
@@ -334,7 +358,7 @@ class _Watch:
     pairs: AnsweredPairs
     max_rejected: float
     groups: list[SentenceGroup] = field(default_factory=list)
-    checks: AnswerChecks | None = None
+    pair_filter: PairFilter | None = None
     seen: Rejections = field(default_factory=Rejections)
     answers: int = 0
 
@@ -349,24 +373,24 @@ class _Watch:
             return
         self.groups.append(request.group)
         sentences = sum(len(each.sentences) for each in self.groups)
-        if self.checks is None and sentences < FIRST_SENTENCES:
+        if self.pair_filter is None and sentences < FIRST_SENTENCES:
             return
-        is_first = self.checks is None
-        checks = self.checks = self.checks or self.pairs.fit(self.groups)
-        kept = [text for group in self.groups for text in self._count(group, checks)]
+        is_first = self.pair_filter is None
+        pair_filter = self.pair_filter = self.pair_filter or self.pairs.fit(self.groups)
+        kept = [text for group in self.groups for text in self._count(group, pair_filter)]
         self.groups = []
         if is_first and (problem := explain_language(kept, self.pairs.languages)):
-            raise UserError(f"{problem}; choose another model, or change the prompt (--prompt)")
+            raise UserError(f"{problem}; use another teacher, or another prompt (--prompt) for a language model")
         if self.seen.share > self.max_rejected:
             raise UserError(
                 f"{self.seen.counts.total():,} of {self.seen.sentences:,} translations are rejected, more than "
-                f"{self.max_rejected:.0%}; choose another model, change the prompt (--prompt), or accept it with "
-                f"--max-rejected:\n{self.seen.table()}"
+                f"{self.max_rejected:.0%}; use another teacher, or another prompt (--prompt) for a language model, or "
+                f"accept it with --max-rejected:\n{self.seen.table()}"
             )
 
-    def _count(self, group: SentenceGroup, checks: AnswerChecks) -> Iterator[str]:
+    def _count(self, group: SentenceGroup, pair_filter: PairFilter) -> Iterator[str]:
         """Count the translations of a group, and yield those that are kept."""
-        for source, each in zip(group.sentences, self.pairs.read_group(group, checks) or (), strict=False):
+        for source, each in zip(group.sentences, self.pairs.read_group(group, pair_filter) or (), strict=False):
             self.seen.add(source, each)
             if isinstance(each, str):
                 yield each

@@ -18,7 +18,7 @@ from dragoman.errors import UserError, shortened
 from dragoman.synthesis.answers import Read, Rejected, read_answer
 from dragoman.synthesis.http_client import BusyServerError, HttpClient, RefusedRequestError, check_address
 from dragoman.synthesis.prompt import ANSWER_SCHEMA, PromptWriter
-from dragoman.synthesis.sentence_groups import SentenceGroup
+from dragoman.synthesis.sentence_groups import MAX_CHARACTERS, SentenceGroup
 from dragoman.system.progress import Log, no_log
 
 CHAT_SENTENCES, SERVICE_SENTENCES = 10, 50
@@ -81,10 +81,20 @@ class Answer:
 class Teacher(Protocol):
     """Translates groups."""
 
-    size: int
-    """The most sentences of a group."""
-    counts_tokens: bool
-    """Whether tokens are paid for; otherwise, characters."""
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether tokens are paid for; otherwise, characters."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """The most sentences of a group."""
+        ...
+
+    @property
+    def characters(self) -> int:
+        """The most characters of a group of several sentences."""
+        ...
 
     @property
     def name(self) -> str:
@@ -124,6 +134,7 @@ class ChatTeacher:
         writer: Writes the prompts.
         candidates: How many answers are wanted; of several, the model samples.
         size: The most sentences of a group.
+        characters: The most characters of a group of several sentences.
         log: Receives a message if the server does not accept a part of the requests.
     """
 
@@ -132,6 +143,7 @@ class ChatTeacher:
     writer: PromptWriter
     candidates: int = 1
     size: int = CHAT_SENTENCES
+    characters: int = MAX_CHARACTERS
     counts_tokens: bool = True
     log: Log = no_log
     _refused: int = 0  # how many of `_OPTIONAL` the server does not accept
@@ -256,6 +268,7 @@ class ServiceTeacher:
         languages: Source and target.
         send: Sends texts in languages, and returns their translations.
         size: The most sentences of a group.
+        characters: The most characters of a group of several sentences.
     """
 
     name: str
@@ -263,6 +276,7 @@ class ServiceTeacher:
     languages: Languages
     send: Callable[[HttpClient, Sequence[str], Languages], Any]
     size: int = SERVICE_SENTENCES
+    characters: int = MAX_CHARACTERS
     counts_tokens: bool = False
 
     @property
@@ -287,13 +301,18 @@ class ServiceTeacher:
 
     def read(self, answer: Answer, group: SentenceGroup) -> list[Read]:
         """The translations, if they are as many as the sentences."""
-        texts, count = answer.content, len(group.sentences)
-        assert isinstance(texts, list)
-        return list(texts) if len(texts) == count else [Rejected("left out")] * count
+        return read_list(answer, group)
 
     def sent_characters(self, group: SentenceGroup) -> int:
         """The length of the sentences."""
         return group.characters
+
+
+def read_list(answer: Answer, group: SentenceGroup) -> list[Read]:
+    """The translations in an answer without text around them, if they are as many as the sentences."""
+    texts, count = answer.content, len(group.sentences)
+    assert isinstance(texts, list)
+    return list(texts) if len(texts) == count else [Rejected("left out")] * count
 
 
 def send_to_libretranslate(client: HttpClient, texts: Sequence[str], languages: Languages) -> Any:
@@ -398,7 +417,7 @@ class TeacherOptions:
             size = self.size or CHAT_SENTENCES
             return ChatTeacher(clients, self.model, writer, self.candidates, size, log=self.log)
         if self.model or self.writer:
-            raise UserError(f"{self.address}: only language models have --model, --prompt, --examples and --glossary")
+            raise UserError(f"{self.address}: only language models have --model, --prompt and --glossary")
         if self.candidates > 1:
             raise UserError(f"{self.address}: only language models give several --candidates; a service gives one")
         send = SERVICES[self.address.protocol]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +15,7 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.writers import check_output, write_corpus
 from dragoman.errors import counted
 from dragoman.synthesis.block import BlockMaker, PairBlock, make_blocks
+from dragoman.synthesis.pair_checks import DESCRIBED_PAIRS
 from dragoman.system.progress import Meter
 from dragoman.system.resumable import only_writer
 
@@ -40,12 +41,6 @@ class Synthesized:
         """How many lines they were made of."""
         return self.pairs + sum(self.left_out.values())
 
-    def plus(self, block: PairBlock) -> Synthesized:
-        """These pairs and those of another block."""
-        complete = sum(pair.complete for pair in block.pairs)
-        left_out = Counter(self.left_out) + block.left_out
-        return Synthesized(self.pairs + complete, dict(left_out), self.seconds + block.seconds)
-
     def __str__(self) -> str:
         reasons = sorted(self.left_out.items(), key=lambda item: -item[1])
         shown = ", ".join(f"{reason} {number:,}" for reason, number in reasons)
@@ -53,9 +48,6 @@ class Synthesized:
         late = f"; there was time to translate {100 * self.share:.3g}% of the text" if self.share < 1 else ""
         more = f", and all of it needs {1 / self.share:.1f} times as many minutes" if 0 < self.share < 1 else ""
         return f"{counted(self.pairs, 'pair')} from {counted(self.lines, 'line')}{left_out}{late}{more}"
-
-
-NOTHING = Synthesized(0, {}, 0.0)
 
 
 def write_synthetic(
@@ -87,12 +79,30 @@ def write_synthetic(
     check_output(output, languages)
     with only_writer(output) as directory:
         check_output(output, languages)  # another process may have finished it before this one had the lock
-        written, paths = NOTHING, list[Path]()
+        paths, left_out, seconds = list[Path](), Counter[str](), 0.0
         for block in make_blocks(pairs, maker, meter, directory, limit):
             assert block.path
-            written = written.plus(block.result)
             paths.append(block.path)
-        if written.pairs or Path(output).is_fifo():  # whose reader waits for its end
-            made = chain.from_iterable(PairBlock.load(path).pairs for path in paths)
-            write_corpus(made, output, languages)
-    return written
+            left_out += block.result.left_out
+            seconds += block.result.seconds
+        finished = _finish_pairs(maker, paths, left_out)
+        first = next(finished, None)
+        count = 0
+        if first or Path(output).is_fifo():  # whose reader waits for its end
+            count, _ = write_corpus(chain([first] if first else [], finished), output, languages)
+    return Synthesized(count, dict(left_out), seconds)
+
+
+def _finish_pairs(maker: BlockMaker, paths: Sequence[Path], left_out: Counter[str]) -> Iterator[Pair]:
+    """The pairs of blocks as they are written; counts those that are left out."""
+
+    def made() -> Iterator[Pair]:
+        return chain.from_iterable(PairBlock.load(path).pairs for path in paths)
+
+    finish = maker.compared_with(list(islice(made(), DESCRIBED_PAIRS)))
+    for pair in made():
+        finished = finish(pair)
+        if isinstance(finished, str):
+            left_out[finished] += 1
+        else:
+            yield finished

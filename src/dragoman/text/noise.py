@@ -45,3 +45,8 @@ def add_noise(text: str, generator: Random) -> str:
     filled = [FILLER if not _has_span(word) and generator.random() < REPLACED else word for word in kept]
     places = [place + generator.uniform(0, MAX_SHIFT + 1) for place in range(len(filled))]
     return separator.join(filled[place] for place in sorted(range(len(filled)), key=places.__getitem__))
+
+
+def noise_translation(text: str, translation: str, seed: int) -> str:
+    """A synthetic translation with noise that depends only on the seed and the pair, so that it is the same always."""
+    return add_noise(translation, Random(f"{seed}\t{translation}\t{text}"))

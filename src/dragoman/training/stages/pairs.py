@@ -114,6 +114,10 @@ class OtherThanHeldOut:
         held_out = Counter({"held-out text": len(pairs) - len(others) + len(block.pairs) - len(kept)})
         return replace(block, pairs=kept, left_out=block.left_out + held_out)
 
+    def compared_with(self, made: Sequence[Pair]) -> Callable[[Pair], Pair | str]:
+        """That of the maker."""
+        return self.maker.compared_with(made)
+
 
 @dataclass(frozen=True)
 class SyntheticCorpus:
