@@ -74,6 +74,13 @@ def test_a_form_of_one_side_is_named_and_nothing_else(name: str, side: str) -> N
     assert name == "separated" or finding.measured["bleu_in_same_form"] > finding.measured["bleu"] + 1
 
 
+def test_entities_that_bleu_decodes_are_named() -> None:
+    texts = [f'"{text}"' if index % 10 == 0 else text for index, text in enumerate(REFERENCES)]
+    (finding,) = check_translations(SOURCES, texts, [text.replace('"', "&quot;") for text in texts], REPORT)
+    assert "entities" in finding.measured["form"]
+    assert finding.measured["bleu_in_same_form"] < finding.measured["bleu"] + 5
+
+
 def test_two_forms_are_both_named() -> None:
     damaged = [DAMAGES["separated"](f"{text[:-1]}, he said.").lower() for text in REFERENCES]
     found = check_translations(SOURCES, [f"{text[:-1]}, he said." for text in REFERENCES], damaged, REPORT)

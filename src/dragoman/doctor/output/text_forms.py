@@ -1,7 +1,7 @@
 """Translations and references in different forms: HTML entities, escapes, tokens, subwords, lower case, ae for ä.
 
-A form is named only if it explains a part of the score: what it does is undone in the texts that have it, or done to
-the other side, and BLEU is measured again.
+A form is named only if it explains a part of the score, however small if usual text is never in it: what it does is
+undone in the texts that have it, or done to the other side, and BLEU is measured again.
 """
 
 from __future__ import annotations
@@ -47,12 +47,15 @@ class TextForm:
         change: Undoes the form; or, if `is_loss`, brings other text into it.
         is_loss: Whether the form loses something that nothing can restore.
         fix: What to do with texts in this form.
+        is_damage: Whether usual text is never in it. Then any gain of BLEU is enough, also of words between
+            spaces, because BLEU's own tokenizer decodes some entities.
     """
 
     name: str
     change: Callable[[str], str]
     is_loss: bool
     fix: str
+    is_damage: bool = False
 
 
 def _unescape(text: str) -> str:
@@ -91,9 +94,9 @@ def _as_ascii(errors: str) -> Callable[[str], str]:
 
 _ENCODING_FIX = "use the original text in UTF-8, and look for the step that loses letters"
 FORMS: tuple[tuple[TextForm, ...], ...] = (
-    (TextForm("a wrong encoding, such as Ã¤ for ä", _fix_encoding, False, _ENCODING_FIX),),
-    (TextForm("HTML entities, such as &quot;", _unescape, False, "decode them with html.unescape"),),
-    (TextForm(r"escapes, such as \u00e4", _decode_escapes, False, "decode them, for example with json.loads"),),
+    (TextForm("a wrong encoding, such as Ã¤ for ä", _fix_encoding, False, _ENCODING_FIX, True),),
+    (TextForm("HTML entities, such as &quot;", _unescape, False, "decode them with html.unescape", True),),
+    (TextForm(r"escapes, such as \u00e4", _decode_escapes, False, "decode them, for example with json.loads", True),),
     (TextForm("tags, such as <s>, <p> or >>de<<", _without_tags, False, "remove them, for example with sed"),),
     (
         TextForm(
@@ -149,6 +152,7 @@ def check_text_forms(
             gained = corpus_scores(changed[1], changed[0])["bleu"]
             by_words = token_bleu(changed[1], changed[0]) - token_bleu(translations, references)
             explains = gained - score >= max(MIN_GAIN, MIN_GAIN_SHARE * gained)
+            explains |= form.is_damage and gained >= score and by_words > 0
             if (explains or (not form.is_loss and by_words >= MIN_WORD_GAIN)) and (not best or gained > best[0]):
                 best = gained, by_words, form, changed[0], changed[1]
         if best:
