@@ -163,8 +163,8 @@ def _find_corpus(reference: CorpusReference, wanted: Languages, data_directory: 
         return replace(corpus, read=read)
     expected = ", ".join(each.SYNTAX for each in (aligned, *FILE_FORMATS, hub, named))
     name = file_name(reference)
-    if Path(name).is_file():
-        aligned.refuse_other_content(Path(name))
+    if os.path.isfile(name):  # unlike that of Path, False for names of any length
+        refuse_other_content(Path(name))
     hint = nearest(name, CATALOG)
     raise UserError(f"corpus {name!r}: expected one of: {expected}; files may be gzip-compressed (.gz){hint}")
 
