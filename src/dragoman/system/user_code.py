@@ -36,6 +36,8 @@ SHOWN_LINES = 4
 """Line numbers in a message; a recursion passes few lines, but often."""
 SHOWN_FAILURE = 400
 """Maximum length of what an exception says; it may contain whole tensors."""
+SIGNAL_SECONDS = 2.0
+"""How long a process may take to say where it is."""
 
 
 # ---- loading, and what an exception says ----
@@ -272,8 +274,10 @@ def _running_at(process: subprocess.Popen[bytes], crash: Path) -> str:
         return ""
     with suppress(ProcessLookupError):
         process.send_signal(signal.SIGUSR1)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(0.2)
+    until = time.monotonic() + SIGNAL_SECONDS
+    while crash.stat().st_size == 0 and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    time.sleep(0.02)  # the rest of what it writes
     place = _place_in(crash)
     return f"; it was in {place}" if place else ""
 

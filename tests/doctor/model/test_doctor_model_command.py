@@ -127,8 +127,6 @@ def test_a_directory_is_graded_file_by_file(command: Command, tmp_path: Path) ->
     assert "nothing_of_that_name" in grades["broken.py"]["summary"]
     assert "def translator(): return" in grades["empty.py"]["summary"]
     assert "class Transformer" in grades["empty.py"]["summary"]
-    assert "def translator(): return" in grades["empty.py"]["summary"]
-    assert "class Transformer" in grades["empty.py"]["summary"]
 
 
 def test_a_file_that_does_not_end_is_ended(command: Command, tmp_path: Path) -> None:
@@ -136,10 +134,9 @@ def test_a_file_that_does_not_end_is_ended(command: Command, tmp_path: Path) -> 
     (tmp_path / "unfinished.py").write_text(text, encoding="utf-8")
     outcome = command("doctor", "model", tmp_path, "--seconds", "2")
     assert outcome.code == 1
-    assert outcome.out.splitlines() == [
-        "failed    unfinished.py  not finished after 2 s",
-        "0 of 1 files have no errors",
-    ]
+    grade, summary = outcome.out.splitlines()
+    assert grade.startswith("failed    unfinished.py  not finished after 2 s")  # and where, if it got so far
+    assert summary == "0 of 1 files have no errors"
 
 
 @pytest.mark.parametrize("end", ["os._exit(0)", "os._exit(1)", "os.kill(os.getpid(), signal.SIGKILL)", "sys.exit(0)"])
