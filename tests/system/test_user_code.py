@@ -100,7 +100,7 @@ def test_the_end_of_code_is_described_with_its_place(run: Callable[..., list[Any
 UNREADABLE = {
     b"x = 1\ny = '\0'": "contains a byte with the value 0 in line 2",
     "x = 1".encode("utf-16"): "contains a byte with the value 0 in line 1",
-    "x = 'é'".encode("latin-1"): "is not UTF-8",
+    "x = 1\ny = 'é'".encode("latin-1"): "line 2 is not UTF-8",
     b"# coding: none-such\n": "is not UTF-8",
 }
 
@@ -110,6 +110,16 @@ def test_a_file_that_is_no_text_says_so(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "code.py").write_bytes(content)
     with pytest.raises(UserError, match=UNREADABLE[content]):
         load_file(tmp_path / "code.py")
+
+
+def test_files_that_import_each_other_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))  # restored afterwards
+    for one, other in (("circular_one", "circular_other"), ("circular_other", "circular_one")):
+        (tmp_path / f"{one}.py").write_text(f"import {other}\nx = {other}.x\n", encoding="utf-8")
+    message = r"AttributeError in circular_other\.py, line 2: .*circular import"
+    with pytest.raises(UserError, match=message):
+        load_file(tmp_path / "circular_one.py")
+    del sys.modules["circular_one"]
 
 
 def test_a_byte_order_mark_is_no_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,10 @@ def load_file(path: Path) -> ModuleType:
         raise UserError(f"{name}: contains a byte with the value 0 in line {line}; save it again in UTF-8")
     try:
         text = importlib.util.decode_source(content)
-    except (UnicodeDecodeError, SyntaxError) as error:
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise UserError(f"{name}: line {line} is not UTF-8; save the file again in UTF-8") from error
+    except SyntaxError as error:
         raise UserError(f"{name}: is not UTF-8; save it again in UTF-8") from error
     sys.path.insert(0, str(path.resolve().parent))
     return module_from_text(text, str(path.resolve()), name, registered=True)
@@ -78,14 +81,15 @@ def module_from_text(text: str, origin: str, name: str = "", *, registered: bool
     Raises:
         UserError: It fails.
     """
-    specification = importlib.util.spec_from_loader(Path(origin).stem, loader=None, origin=origin)
-    assert specification is not None
+    specification: Any = importlib.util.spec_from_loader(Path(origin).stem, loader=None, origin=origin)
     module = importlib.util.module_from_spec(specification)
     module.__file__ = origin
     if registered:
         sys.modules.setdefault(module.__name__, module)
+    specification._initializing = True  # Python then names a circular import as the cause of a missing name
     with blamed(f"{name or origin}: cannot be imported"):
         exec(compile(text, origin, "exec", dont_inherit=True), module.__dict__)
+    specification._initializing = False
     return module
 
 

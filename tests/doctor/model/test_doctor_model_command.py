@@ -88,7 +88,7 @@ def test_a_leak_is_reported_with_cause_and_fix_and_exit_code_1(command: Command,
         ("mistyped", "unknown key 'vocabulary_sise'; did you mean 'vocabulary_size'?"),
         ("wrong", "must return a mapping"),
         ("failing", "in models_"),
-        ("number", "has no function 'number'"),
+        ("number", "number must be a function, not int"),
         ("wrong", '"vocabulary_size": '),
         ("corect", "did you mean 'correct'?"),
     ],
@@ -96,6 +96,14 @@ def test_a_leak_is_reported_with_cause_and_fix_and_exit_code_1(command: Command,
 def test_wrong_factories_are_refused(factory: str, name: str, message: str) -> None:
     with pytest.raises(UserError, match=re.escape(message)):
         list(examine_code(f"{factory}:{name}", overfit=False, device="cpu"))
+
+
+def test_a_missing_constant_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))  # restored afterwards
+    path = tmp_path / "lacks_a_constant.py"
+    path.write_text("class Transformer: pass\nPAD, EOS = 0, 2\n", encoding="utf-8")
+    with pytest.raises(UserError, match="the constants PAD, BOS and EOS; missing: BOS"):
+        list(examine_code(str(path), overfit=False, device="cpu"))
 
 
 FILES = {

@@ -86,8 +86,10 @@ def _call_factory(name: str) -> dict[str, Any]:
     factory = getattr(module, function_name, None)
     if factory is None and path and not path[2]:
         return _arguments_of_class(shown, module)
-    if not callable(factory):
+    if factory is None:
         raise UserError(f"{shown}: the module has no function {function_name!r}{nearest(function_name, vars(module))}")
+    if not callable(factory):
+        raise UserError(f"{shown}: {function_name} must be a function, not {type(factory).__name__}: {WANTED}")
     with blamed(f"{shown}: the function fails"):
         arguments = factory()
     return _check_arguments(shown, arguments)
@@ -99,10 +101,12 @@ SIZE = 40
 
 def _arguments_of_class(name: str, module: Any) -> dict[str, Any]:
     """The arguments of `examine` for a file like that of the course: a class `Transformer`, and PAD, BOS and EOS."""
-    if not all(hasattr(module, wanted) for wanted in ("Transformer", "PAD", "BOS", "EOS")):
+    missing = [wanted for wanted in ("Transformer", "PAD", "BOS", "EOS") if not hasattr(module, wanted)]
+    if missing:
+        rest = f"; missing: {', '.join(missing)}" if "Transformer" not in missing else ""
         raise UserError(
             f"{name}: has no function {DEFAULT_FUNCTION!r}; write one: {WANTED}; or a class "
-            "Transformer(source_size, target_size), with the constants PAD, BOS and EOS"
+            f"Transformer(source_size, target_size), with the constants PAD, BOS and EOS{rest}"
         )
     remedy = f"; if your class takes other arguments, write a function: {WANTED}"
     with blamed(f"{name}: Transformer({SIZE}, {SIZE}) fails", remedy):
