@@ -112,16 +112,6 @@ def test_a_file_that_is_no_text_says_so(content: bytes, tmp_path: Path) -> None:
         load_file(tmp_path / "code.py")
 
 
-def test_files_that_import_each_other_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(tmp_path))  # restored afterwards
-    for one, other in (("circular_one", "circular_other"), ("circular_other", "circular_one")):
-        (tmp_path / f"{one}.py").write_text(f"import {other}\nx = {other}.x\n", encoding="utf-8")
-    message = r"AttributeError in circular_other\.py, line 2: .*circular import"
-    with pytest.raises(UserError, match=message):
-        load_file(tmp_path / "circular_one.py")
-    del sys.modules["circular_one"]
-
-
 def test_a_byte_order_mark_is_no_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))  # restored afterwards
     (tmp_path / "marked_code.py").write_text("x = 'é'", encoding="utf-8-sig")

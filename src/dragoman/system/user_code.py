@@ -81,15 +81,14 @@ def module_from_text(text: str, origin: str, name: str = "", *, registered: bool
     Raises:
         UserError: It fails.
     """
-    specification: Any = importlib.util.spec_from_loader(Path(origin).stem, loader=None, origin=origin)
+    specification = importlib.util.spec_from_loader(Path(origin).stem, loader=None, origin=origin)
+    assert specification is not None
     module = importlib.util.module_from_spec(specification)
     module.__file__ = origin
     if registered:
         sys.modules.setdefault(module.__name__, module)
-    specification._initializing = True  # Python then names a circular import as the cause of a missing name
     with blamed(f"{name or origin}: cannot be imported"):
         exec(compile(text, origin, "exec", dont_inherit=True), module.__dict__)
-    specification._initializing = False
     return module
 
 
