@@ -221,6 +221,12 @@ def test_each_check_is_made_if_one_ends_the_process(tmp_path: Path, capfd: pytes
     assert "[]" in printed.err
 
 
+def test_there_is_no_chapter_0(command: Command) -> None:
+    for name in ("run", "open", "check"):
+        outcome = command("learn", name, "0")
+        assert (outcome.code, "there is no chapter 0" in outcome.error) == (2, True)
+
+
 def test_a_course_that_cannot_be_written_is_named_and_not_kept(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -169,6 +170,34 @@ def test_no_process_survives(run: Callable[..., list[Any]], tmp_path: Path, end:
         message = str(error)
     assert re.search(ENDS[end], message)
     number = int((tmp_path / "number").read_text(encoding="utf-8"))
+    until = time.monotonic() + 10
+    while is_running(number) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not is_running(number)
+
+
+PARENT = """
+from dragoman.system.user_code import run_apart
+arguments = {"name": NAME, "overfit": False, "device": "cpu"}
+list(run_apart("dragoman.doctor.model.loading:examine_code", arguments, "discarded"))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "getppid") or os.name == "nt", reason="processes of Windows keep their parent")
+def test_no_process_survives_a_killed_parent(tmp_path: Path) -> None:
+    file, written = tmp_path / "code.py", tmp_path / "number"
+    file.write_text(
+        f"import os\nfrom pathlib import Path\nPath({str(tmp_path / 'new')!r}).write_text(str(os.getpid()))\n"
+        f"os.rename({str(tmp_path / 'new')!r}, {str(written)!r})\nwhile True: pass\n",
+        encoding="utf-8",
+    )
+    parent = subprocess.Popen([sys.executable, "-c", PARENT.replace("NAME", repr(str(file)))])
+    while not written.exists():
+        assert parent.poll() is None
+        time.sleep(0.05)
+    number = int(written.read_text(encoding="utf-8"))
+    parent.kill()
+    parent.wait()
     until = time.monotonic() + 10
     while is_running(number) and time.monotonic() < until:
         time.sleep(0.05)

@@ -68,6 +68,7 @@ def test_spans_in_scripts_without_spaces_touch_words(before: str, after: str) ->
 @pytest.mark.parametrize(
     ("text", "spans"),
     [
+        (r"Er sagt \[Anmerkung der Redaktion\] etwas \(ca. zwei Hunde\) und \(n-1\)", [r"\(n-1\)"]),
         ("100 %s", ["100", "%s"]),
         ("50% off, 100%ige Wolle, 20 % auf alles", ["50", "100", "20"]),
         ("100%s and %d%% and %%s", ["100", "%d", "%%", "%%"]),

@@ -70,7 +70,7 @@ def open_chapter(number: ChapterNumber = 1, directory: Directory = COURSE_DIRECT
     """
     from dragoman.learn.chapters import find_chapter
 
-    path = directory / find_chapter(number or 1).path.with_suffix(".ipynb").name
+    path = directory / find_chapter(1 if number is None else number).path.with_suffix(".ipynb").name
     jupyter = shutil.which("jupyter-lab") or shutil.which("jupyter-notebook")
     if jupyter is None:
         raise UserError("Jupyter is not installed: pip install jupyterlab, or use dragoman learn run in this terminal")
@@ -89,7 +89,7 @@ def run(number: ChapterNumber = 1, directory: Directory = COURSE_DIRECTORY) -> N
     from dragoman.learn.exercises import FILE_NAME
     from dragoman.system.user_code import run_apart
 
-    arguments = {"number": find_chapter(number or 1).number, "file": str(directory / FILE_NAME)}
+    arguments = {"number": find_chapter(1 if number is None else number).number, "file": str(directory / FILE_NAME)}
     for _ in run_apart("dragoman.learn.chapters:run_with_file", arguments, "as it is"):
         pass
 

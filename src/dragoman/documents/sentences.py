@@ -234,7 +234,7 @@ _ITEM_LABEL = regex.compile(
 )
 _ITEM_NUMBER = regex.compile(
     r"(?P<parts>\d{1,3}[.．])*(?:(?P<number>\d{1,3}|[\p{No}--\p{Script=Common}]{1,2}|\p{Nl})|(?P<letter>\p{L})\p{M}?)"
-    rf"(?:\.\s+|．\s*|(?P<dash>\s?-\s+)|(?<=\d){UNSPACED_ENDS}\s*)(?=\S)",
+    rf"(?:\.\s+|．\s*|(?P<dash>\s?-\s+(?!\d))|(?<=\d){UNSPACED_ENDS}\s*)(?=\S)",
     regex.VERSION1,
 )
 _HANGUL = "가나다라마바사아자차카타파하"

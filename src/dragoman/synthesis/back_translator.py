@@ -62,11 +62,10 @@ class BackTranslator:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the pairs that are made: the translators, and the other attributes."""
+        """What decides the pairs that `make` returns: the translators, but not the noise, which is added later."""
         back = self.round_trip
         return {
             **identify_translator(self.translator),
-            "noised": self.noised,
             "round_trip": back and [identify_translator(back.translator), back.minimum],
         }
 

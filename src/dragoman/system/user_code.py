@@ -24,7 +24,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from types import ModuleType
 from typing import IO, Any, Literal, NoReturn
 
@@ -183,7 +183,7 @@ def run_apart(
     """Call a function of ours in a new process and yield what it yields; close this to end the process.
 
     With its output discarded, the process also has no input and no terminal. When it ends, so do the processes that it
-    started, on Linux even if they left its group.
+    started, on Linux even if they left its group. It ends itself if this process is killed, except on Windows.
 
     Args:
         function: ``package.module:name`` of a generator function that loads the code of a user, and yields JSON.
@@ -327,6 +327,7 @@ def _main() -> NoReturn:
     directory, function, arguments = sys.argv[1:]
     sys.argv = [sys.argv[0]]  # the user's code may read them
     report = _Report(Path(directory))
+    Thread(target=_end_with, args=(os.getppid(), report.exit), daemon=True).start()
     usual = dict(vars(builtins))
     signal.signal(signal.SIGINT, _raise_once)
     try:
@@ -349,6 +350,13 @@ def _main() -> NoReturn:
     with suppress(Exception):
         _flush_output()
     report.exit(0)  # without waiting for threads
+
+
+def _end_with(parent: int, end: Callable[[int], NoReturn], wait: Callable[[float], None] = time.sleep) -> None:
+    """End this process soon after its parent, which cannot do so if it is killed or its terminal is closed."""
+    while os.getppid() == parent:
+        wait(1)
+    end(1)
 
 
 def _raise_once(number: int, frame: object) -> NoReturn:

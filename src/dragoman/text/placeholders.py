@@ -39,12 +39,15 @@ lower case follows it, a letter or a punctuation mark is before it.
 """
 
 _AFTER_FIRST = rf"%[1-9](?!{LETTER}).{{0,200}}"
+_NO_PROSE = r"(?!(?=[^\\\n]{0,200}?\p{L}{3})[^\\\n^_={}<>+*|]{1,200}+\\[)\]])"
+"""Before the content of a formula, which has no words or some sign: brackets after backslashes are also for text."""
 _WIDTH = r"(?:\*(?:\d+\$)?|\d++)"
 _CONVERSION = rf"[-+0\#]*+{_WIDTH}?+(?:\.{_WIDTH})?+(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]"
 _PLACEHOLDER = rf"""
     \{{\{{[^{{}}\n]{{1,80}}\}}\}}                     # {{{{a.b}}}}
   | \{{%[^{{}}\n]{{1,80}}%\}}                         # {{% if a %}}
-  | \\\((?:[^\\\n]|\\(?!\))){{1,200}}+\\\) | \\\[(?:[^\\\n]|\\(?!\])){{1,200}}+\\\]  # \(x^2\), \[y\] of LaTeX
+  | \\\({_NO_PROSE}(?:[^\\\n]|\\(?!\))){{1,200}}+\\\)    # \(x^2\) of LaTeX
+  | \\\[{_NO_PROSE}(?:[^\\\n]|\\(?!\])){{1,200}}+\\\]    # \[y\]
   | \[[a-z][\w-]*+(?:\s++[\w-]++=(?:"[^"\]\n]*+"|'[^'\]\n]*+'))++\s*+/?\]  # [gallery ids="1,2"]
   | [$\#]\{{[^{{}}\s]{{1,80}}\}} | (?<!\d)%\{{[^{{}}\s]{{1,80}}\}}  # ${{VAR}}, #{{user}}, %{{name}}
   | \$[(\[][A-Za-z_][\w.]*[)\]] | \[\[[A-Za-z_][A-Za-z0-9_.]*\]\]  # $(VAR), $[name], [[name]]

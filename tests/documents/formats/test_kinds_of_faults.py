@@ -521,6 +521,7 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
     "classes: Arabic list with dashes": ("a.txt", ("ar", "en"), "أ- ¦الكلب يجري.\nب- ¦القط نائم.\n"),
     "classes: Turkish list with dashes": ("a.txt", ("tr", "en"), "1- ¦Bir köpek.\n2- ¦Bir kedi.\n"),
     "classes: a range is no list": ("a.txt", DE, "¦5 - 7 Tage dauert es.\n¦Ein Hund läuft.\n"),
+    "classes: a timetable is no list": ("a.txt", DE, "¦8 - 9 Uhr: Frühstück\n¦9 - 10 Uhr: Ein Hund läuft\n"),
     "classes: Korean syllables in circles": ("a.txt", ("ko", "en"), "㉠ ¦개가 달린다.\n㉡ ¦고양이가 잔다.\n"),
     "classes: boxes to check": ("a.txt", DE, "☐ ¦Ein Hund\n☑ ¦Eine Katze\n☒ ¦Ein Haus\n→ ¦Eine Maus\n"),
     "classes: mark of a company": ("a.txt", ("ja", "en"), "¦㈱山田は大きい。\n"),
@@ -528,6 +529,11 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
         "a.csv",
         DE,
         "key,text\nmenu.open,¦Bitte Datei öffnen\n\nmenuSave,¦Datei speichern\nmenu_end,¦Alles fertig\n",
+    ),
+    "format: alternatives in a table": (
+        "a.csv",
+        DE,
+        "id,text,answers\n1,¦Läuft ein Hund?,¦ja/nein\n2,¦Wo ist die Katze?,¦links/mitte/rechts\n",
     ),
     "lines: blank line in a table": ("a.csv", DE, "id,text\n1,¦Ein Hund läuft\n\n2,¦Eine Katze schläft\n"),
     "format: class in WebVTT": (

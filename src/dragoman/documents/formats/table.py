@@ -27,6 +27,8 @@ WriteCell = Callable[[str, str], str]
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _IDENTIFIER = re.compile(r"\S*\d\S*")
 """A single word with a digit, such as A-12."""
+_ALTERNATIVES = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+")
+"""Words such as yes/no, which look like a path."""
 _WORD_WITHOUT_SPACES = 6  # characters
 _QUOTED = r'"[^"]*+(?:""[^"]*+)*"'
 _QUOTED_WITHOUT_TABS = _QUOTED.replace('[^"]', r'[^"\t]')
@@ -131,7 +133,8 @@ def _find_parts(rows: Sequence[list[Cell]], file: DocumentFile, write: WriteCell
 
 def _cell_part(cell: str, writing: Writing, write: WriteCell) -> Part:
     text = _unquoted(cell)
-    if is_code(text) or (_IDENTIFIER.fullmatch(text) and not has_no_spaces([text])):
+    is_name = is_code(text) and not _ALTERNATIVES.fullmatch(text)
+    if is_name or (_IDENTIFIER.fullmatch(text) and not has_no_spaces([text])):
         return cell
     return FileString(cell, string_parts(text, writing), partial(write, cell))
 
