@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import re
 import subprocess
@@ -186,6 +187,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend("")  # restored afterwards
     monkeypatch.setitem(sys.modules, "transformer", sys)
     monkeypatch.delitem(sys.modules, "transformer")
+    monkeypatch.setattr(sys, "stdin", io.StringIO())  # exit() closes it
 
 
 @pytest.mark.usefixtures("alone")
