@@ -170,6 +170,15 @@ def translator(finished_run: Path) -> Translator:
     return dragoman.load(finished_run)
 
 
+def is_running(number: int) -> bool:
+    """Whether there is a process of this number."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 class Outcome(NamedTuple):
     """The exit code and the output of a command."""
 

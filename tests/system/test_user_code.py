@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from conftest import is_running
 from dragoman.errors import UserError, shown_name
 from dragoman.system.user_code import blamed, describe_exception, load_file, run_apart
 
@@ -128,14 +129,6 @@ def test_ctrl_c_is_not_blamed_on_the_code() -> None:
 def test_a_name_is_shown_on_one_line() -> None:
     assert shown_name(Path("a\nb\x1b[31m\udcff.py")) == "a\\nb\\x1b[31m\\udcff.py"
     assert "\n" not in describe_exception(type("A\nB", (Exception,), {})())
-
-
-def is_running(number: int) -> bool:
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 ESCAPES = """

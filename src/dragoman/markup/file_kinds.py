@@ -298,16 +298,17 @@ def find_keys(source: bytes, target: bytes) -> FileKind | None:
     if _are_most(numbers, len(lines)) and _are_most(set(numbers), len(numbers)):
         return _NUMBERED
     keys: list[str] = []
-    for pair in list(lines):
+    texts = 0
+    for pair in lines:
         matches = [_KEY.match(line) for line in pair]
         found = [match for match in matches if match and match["text"].strip(" \"'{}[]|>&,;")]
         if all(matches) and not found:
-            lines.remove(pair)  # a key of other keys
-            continue
+            continue  # a key of other keys
+        texts += 1
         names = {match["quoted"] or match["plain"] for match in found if _is_key(match)}
         if len(found) == 2 and len(names) == 1:
             keys += names
-    return _KEYED if _are_most(keys, len(lines)) and _are_most(set(keys), len(keys)) else None
+    return _KEYED if _are_most(keys, texts) and _are_most(set(keys), len(keys)) else None
 
 
 def _are_most(found: Collection[str], number: int) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Command
+from conftest import Command, is_running
 from dragoman.cli.output import has_colors
 from dragoman.doctor.findings.finding import Findings
 from dragoman.doctor.findings.finding_types import make_finding
@@ -178,14 +178,6 @@ def test_a_file_that_ends_the_program_is_not_healthy(command: Command, tmp_path:
     assert outcome.code == 2
     assert outcome.out == ""
     assert ("ended.py, line 4" in outcome.error) == ("SIGKILL" not in end)
-
-
-def is_running(number: int) -> bool:
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @pytest.mark.slow

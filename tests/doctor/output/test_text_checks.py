@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
+from urllib.parse import quote
 
 import pytest
 
@@ -51,12 +52,13 @@ DAMAGES: dict[str, Callable[[str], str]] = {
     "ae for": lambda text: text.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue").replace("ß", "ss"),
     "Ã¤": lambda text: text.encode().decode("cp1252", "replace"),
     r"\u00e4": lambda text: text.encode("ascii", "backslashreplace").decode().replace("\\x", "\\u00"),
+    "%C3%A4": lambda text: "".join(letter if letter.isascii() else quote(letter) for letter in text),
     "tags": lambda text: f"<s> {text} </s>",
     "accents that are separate": lambda text: unicodedata.normalize("NFD", text),
     "invisible": lambda text: "\ufeff" + text,
     "no punctuation": lambda text: re.sub(r"[^\w\s]", "", text),
 }
-GERMAN = {"ae for", "Ã¤", r"\u00e4", "accents that are separate"}  # damages that English does not show
+GERMAN = {"ae for", "Ã¤", r"\u00e4", "%C3%A4", "accents that are separate"}  # damages that English does not show
 """Forms of translations or references, by a part of the name that findings give them."""
 
 

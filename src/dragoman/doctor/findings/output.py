@@ -21,11 +21,11 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
         "train on text in the form that translations should have, or undo it afterwards",
         example="the translations, but not the references, have HTML entities, such as &quot;: without this form, "
         'BLEU is 43.0 in place of 28.0: "I&apos;m here."',
-        details="Forms are a wrong encoding (Ã¤ for ä), HTML entities, escapes, tags, invisible characters, separate "
-        "accents, subwords that were not joined, punctuation separated by spaces or missing, lower case or capitals "
-        "only, and letters that were replaced: ae for ä, a for ä, question marks, or nothing. A form is named only if "
-        "BLEU changes when it is undone. The other checks then use the texts without it. The message states the fix "
-        "for the form.",
+        details="Forms are a wrong encoding (Ã¤ for ä), HTML entities, escapes, percent codes, tags, invisible "
+        "characters, separate accents, subwords that were not joined, punctuation separated by spaces or "
+        "missing, lower case or capitals only, and letters that were replaced: ae for ä, a for ä, question "
+        "marks, or nothing. A form is named only if BLEU changes when it is undone. The other checks then use "
+        "the texts without it. The message states the fix for the form.",
     ),
     "reference-form": FindingType(
         "error",

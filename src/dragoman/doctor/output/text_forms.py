@@ -63,7 +63,10 @@ def _unescape(text: str) -> str:
 
 
 def _decode_escapes(text: str) -> str:
-    text = _ESCAPES.sub(lambda each: bytes.fromhex(each[0].replace("\\u", "")).decode("utf-16-be", "replace"), text)
+    return _ESCAPES.sub(lambda each: bytes.fromhex(each[0].replace("\\u", "")).decode("utf-16-be", "replace"), text)
+
+
+def _decode_percent(text: str) -> str:
     return _PERCENT.sub(lambda each: unquote(each[0]), text)
 
 
@@ -97,6 +100,11 @@ FORMS: tuple[tuple[TextForm, ...], ...] = (
     (TextForm("a wrong encoding, such as Ã¤ for ä", _fix_encoding, False, _ENCODING_FIX, True),),
     (TextForm("HTML entities, such as &quot;", _unescape, False, "decode them with html.unescape", True),),
     (TextForm(r"escapes, such as \u00e4", _decode_escapes, False, "decode them, for example with json.loads", True),),
+    (
+        TextForm(  # usual in addresses
+            "percent codes, such as %C3%A4", _decode_percent, False, "decode them with urllib.parse.unquote"
+        ),
+    ),
     (TextForm("tags, such as <s>, <p> or >>de<<", _without_tags, False, "remove them, for example with sed"),),
     (
         TextForm(
