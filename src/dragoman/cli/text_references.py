@@ -6,8 +6,8 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -150,7 +150,7 @@ def find_texts(
         _refuse_unused(found_in, wanted, f"--languages lists only {', '.join(wanted)}: list all, or leave the text out")
         if missing := [code for code in wanted if code not in stated_codes]:
             raise UserError(f"--languages {options.languages}: no file has text in {' and '.join(missing)} and another")
-        return _in_directions(references)
+        return _with_joined(_in_directions(references), wanted)
     if options.languages and re.fullmatch("[a-z]{2,3}(-[a-z]{2,3}){2,}", options.languages):
         listed = options.languages.replace("-", ",")
         raise UserError(
@@ -252,6 +252,15 @@ def _in_directions(references: list[CorpusReference]) -> FoundTexts:
     found = dict.fromkeys(each for one in map(_languages_of, references) for each in (one, one[::-1]))
     directions = tuple(found)
     return FoundTexts(references, directions[0], directions)
+
+
+def _with_joined(found: FoundTexts, codes: Sequence[str]) -> FoundTexts:
+    """The text with the directions, too, in which there may be pairs because corpora share lines."""
+    from dragoman.settings.data import can_be_joined
+
+    pairs = set(map(frozenset, found.directions))
+    joined = [each for each in permutations(codes, 2) if frozenset(each) not in pairs and can_be_joined(each, pairs)]
+    return replace(found, directions=(*found.directions, *joined))
 
 
 def _exchange(reference: CorpusReference, languages: Languages) -> CorpusReference:

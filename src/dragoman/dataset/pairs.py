@@ -79,11 +79,18 @@ class CorpusPairs:
         Raises:
             UserError: One is a pipe or a device.
         """
-        for file in (file for corpus in self._corpora for file in corpus.files):
-            if not file.is_file():
-                raise UserError(
-                    f"{file}: not a regular file; {reason}, so it cannot come from a pipe; save it to a file first"
-                )
+        if once := self._files_to_read_once():
+            raise UserError(
+                f"{once[0]}: not a regular file; {reason}, so it cannot come from a pipe; save it to a file first"
+            )
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether no corpus is a pipe or a device."""
+        return not self._files_to_read_once()
+
+    def _files_to_read_once(self) -> list[Path]:
+        return [file for corpus in self._corpora for file in corpus.files if not file.is_file()]
 
     def _read(self) -> Iterator[Pair]:
         for corpus, marks, directions in zip(self._corpora, self._marks, self._directions, strict=True):

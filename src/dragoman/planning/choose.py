@@ -13,7 +13,7 @@ MIN_SUBWORDS, MAX_SUBWORDS = 1000, 32_000
 MANY_PAIRS = 300_000  # pairs from which a larger model is better, if there is time to train it
 NO_DROPOUT_EPOCHS, LITTLE_DROPOUT_EPOCHS = 5.0, 10.0  # with 7 epochs of Multi30k, a dropout of 0.2 costs 2 BLEU
 SHORT_TRAINING = 5.0  # epochs; embeddings from counts gained 1.1 BLEU in 2.8 epochs of Multi30k, and none in 9.5
-LITTLE_TEXT = 10_000  # pairs
+LITTLE_TEXT, MUCH_TEXT = 10_000, 100_000  # pairs
 R_DROP_WEIGHT, R_DROP_WEIGHT_OF_LITTLE_TEXT = 2.0, 5.0  # 2 was better for 29,000 pairs; for 5,000, only 5 was tried
 EPOCHS_OF_AUGMENTATION = 20.0  # shorter trainings change fewer pairs
 MIN_WEIGHT_DECAY, MAX_WEIGHT_DECAY = (
@@ -141,11 +141,13 @@ def choose_embeddings(size: ModelSize, budget: PlannedBudget) -> Choices:
 def choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Choices:
     """The less text, and the more often it is read, the more a model has to be kept from learning it by heart."""
     epochs = budget.epochs
-    if facts.pairs >= 100_000:
-        probability, reason = 0.1, "low, because there is much text."
-    elif epochs < LITTLE_DROPOUT_EPOCHS:
+    if epochs < LITTLE_DROPOUT_EPOCHS or facts.pairs >= MUCH_TEXT:
         probability = 0.0 if epochs < NO_DROPOUT_EPOCHS else 0.1
-        reason = f"low, because the text is read only about {counted(max(1, round(epochs)), 'time')}."
+        reason = (
+            f"low, because the text is read only about {counted(max(1, round(epochs)), 'time')}."
+            if epochs < LITTLE_DROPOUT_EPOCHS
+            else "low, because there is much text."
+        )
     else:
         probability = 0.3 if facts.pairs < LITTLE_TEXT and budget.reads_often else 0.2
         reason = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -190,6 +192,11 @@ class Data(Settings):
         "languages, misaligned lines, copies of validation and test pairs, and others. Invisible characters are "
         "removed from the other pairs.",
     )
+    join: bool = advanced(
+        True,
+        description="In a model with several directions, also train on the pairs that corpora make together: if a line "
+        "has a translation in de-hsb and another one in dsb-hsb, these are a pair in de-dsb.",
+    )
     validation_pairs: int = advanced(
         1000,
         ge=1,
@@ -288,6 +295,13 @@ def _stated_languages(corpus: Any) -> tuple[str, str] | None:
     return _stated_languages(corpus.get("corpus"))
 
 
+def can_be_joined(direction: tuple[str, str], pairs: Set[frozenset[str]]) -> bool:
+    """Whether text in other pairs of languages may share lines, so that it makes text in this direction."""
+    source, target = direction
+    others = frozenset[str]().union(*pairs)
+    return any({frozenset((source, other)), frozenset((other, target))} <= pairs for other in others - {source, target})
+
+
 def direction_problem(data: Data) -> str | None:
     """What is wrong with the directions of a recipe, or None."""
     if not data.directions:
@@ -297,7 +311,9 @@ def direction_problem(data: Data) -> str | None:
     if len(set(data.directions)) < len(data.directions):
         return "data.directions: a direction is listed twice"
     used = [data.directions_of(each.corpus, each.one_way) for each in data.weighted]
-    if lacking := [each for each in data.directions if not any(each in directions for directions in used)]:
+    pairs = {frozenset(data.languages_of(each.corpus)) for each in data.weighted} if data.join else set()
+    available = {*chain.from_iterable(used), *(each for each in data.directions if can_be_joined(each, pairs))}
+    if lacking := [each for each in data.directions if each not in available]:
         return (
             f"data.directions: no training corpus is in {' and '.join(map('-'.join, lacking))}; give corpora their "
             "languages, as in {file = FILE, languages = ['de', 'hsb']}, or leave the direction out"

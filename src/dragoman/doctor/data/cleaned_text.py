@@ -14,6 +14,7 @@ from typing import Any
 from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.references import file_name
+from dragoman.dataset.joined import join_texts
 from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs, mark_machine_made
 from dragoman.doctor.data.check import PASSES, check_corpora
 from dragoman.doctor.data.cleaned_copy import DROPPED
@@ -88,7 +89,7 @@ class CleanedText:
 def clean_data(
     data: Data, data_directory: Path | None, log: Log, update: Update = no_update
 ) -> tuple[Data, CleanedText | None]:
-    """The data of a recipe with cleaned training text, if `data.clean` asks for that.
+    """The data of a recipe with cleaned training text, if `data.clean` asks for that, and with joined text.
 
     Args:
         data: The section of the recipe.
@@ -102,7 +103,7 @@ def clean_data(
     """
     data = mark_machine_made(data, data_directory)
     if not data.clean:
-        return data, None
+        return join_texts(data, data_directory, log), None
     parts, train = list[CleanedText](), list[FilePair | WeightedCorpus]()
     cache = BuildCache(cache_directory() / "prepared", log)
     for corpora in corpora_of_recipe(data, data_directory):
@@ -122,7 +123,8 @@ def clean_data(
         else:
             train.append(cleaned.files.model_copy(update={"languages": stated}))
         parts.append(cleaned)
-    return data.model_copy(update={"train": tuple(train), "clean": False}), _join(parts)
+    cleaned_data = data.model_copy(update={"train": tuple(train), "clean": False})
+    return join_texts(cleaned_data, data_directory, log), _join(parts)
 
 
 def _naming(name: str, log: Log, update: Update) -> tuple[Log, Update]:

@@ -92,7 +92,7 @@ class StageText:
         validation = tuple(
             file_pair(self.directory / validation_name(languages), languages) for languages in self._validations
         )
-        return recipe.data.model_copy(update={"train": train, "validation": validation, "clean": False})
+        return recipe.data.model_copy(update={"train": train, "validation": validation, "clean": False, "join": False})
 
     @property
     def _validations(self) -> list[Languages | None]:
