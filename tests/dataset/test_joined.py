@@ -9,6 +9,7 @@ import pytest
 from dragoman.cli.text_references import FileOptions, find_texts
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.writers import write_corpus
+from dragoman.dataset import joined
 from dragoman.dataset.joined import join_texts
 from dragoman.dataset.pairs import find_training_corpora
 from dragoman.settings import CorpusReference, Data, FilePair
@@ -19,7 +20,7 @@ SHARED = [("eins", "one", "un"), ("zwei  Hunde", "two dogs", "deux chiens"), ("d
 
 
 def write(directory: Path, languages: Languages, pairs: list[tuple[str, str]]) -> FilePair:
-    name = "-".join(languages)
+    name = f"{'-'.join(languages)}-{len(list(directory.iterdir()))}"
     write_corpus((Pair(*pair) for pair in pairs), f"{directory}/{name}.{{lang}}", languages)
     source, target = (str(directory / f"{name}.{code}") for code in languages)
     return FilePair(source=source, target=target, languages=languages)
@@ -27,11 +28,12 @@ def write(directory: Path, languages: Languages, pairs: list[tuple[str, str]]) -
 
 def star(directory: Path, *others: FilePair) -> Data:
     """Text from and to English; other lines are in one corpus only."""
-    first = write(directory, ("de", "en"), [(de, en) for de, en, _ in SHARED] + [("vier", "four"), ("zwei", "two dogs")])
-    second = write(directory, ("en", "fr"), [(en.replace(" ", "  "), fr) for _, en, fr in SHARED] + [("five", "cinq")])
-    return Data(
-        source_language="de", target_language="en", directions=DIRECTIONS, train=(first, second, *others), join=True
+    first = write(
+        directory, ("de", "en"), [(de, en) for de, en, _ in SHARED] + [("vier", "four"), ("zwei", "two dogs")]
     )
+    second = write(directory, ("en", "fr"), [(en.replace(" ", "  "), fr) for _, en, fr in SHARED] + [("five", "cinq")])
+    files = write(directory, ("de", "en"), first), write(directory, ("en", "fr"), second)
+    return Data(source_language="de", target_language="en", directions=DIRECTIONS, train=(*files, *others), join=True)
 
 
 def found(data: Data) -> dict[Languages, list[tuple[str, str]]]:
@@ -40,8 +42,9 @@ def found(data: Data) -> dict[Languages, list[tuple[str, str]]]:
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def few_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(joined, "LEAST_NEW", len(SHARED))
 
 
 def test_a_line_of_two_corpora_makes_a_pair_in_both_directions(tmp_path: Path) -> None:
@@ -53,7 +56,9 @@ def test_a_line_of_two_corpora_makes_a_pair_in_both_directions(tmp_path: Path) -
 def test_known_pairs_are_not_repeated(tmp_path: Path) -> None:
     direct = write(tmp_path, ("fr", "de"), [("deux  chiens", "zwei Hunde"), ("six", "sechs")])
     pairs = found(star(tmp_path, direct))["fr", "de"]
-    assert sorted(pairs) == sorted([("deux  chiens", "zwei Hunde"), ("six", "sechs"), ("un", "eins"), ("trois", "drei")])
+    assert sorted(pairs) == sorted(
+        [("deux  chiens", "zwei Hunde"), ("six", "sechs"), ("un", "eins"), ("trois", "drei")]
+    )
 
 
 @pytest.mark.parametrize("marks", [{"weight": 2.0}, {"tagged": True}, {"one_way": True}])
@@ -64,10 +69,25 @@ def test_marked_text_is_not_joined(tmp_path: Path, marks: dict[str, float]) -> N
     assert join_texts(marked, None, no_log).train == marked.train
 
 
-def test_a_list_of_languages_asks_for_all_directions_that_shared_lines_give(tmp_path: Path) -> None:
+@pytest.mark.parametrize("languages", [None, "de,en,fr"])
+def test_files_that_may_share_lines_have_all_directions(tmp_path: Path, languages: str | None) -> None:
     files = [file for each in star(tmp_path).weighted for file in _names(each.corpus)]
-    assert set(find_texts(files, FileOptions(languages="de,en,fr")).directions) == set(DIRECTIONS)
-    assert set(find_texts(files, FileOptions()).directions) == set(DIRECTIONS[:4])
+    assert set(find_texts(files, FileOptions(languages=languages)).directions) == set(DIRECTIONS)
+
+
+def test_a_few_shared_lines_make_no_new_direction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joined, "LEAST_NEW", len(SHARED) + 1)
+    assert not found(star(tmp_path))["de", "fr"]
+    direct = write(tmp_path, ("de", "fr"), [("sechs", "six")])
+    assert len(found(star(tmp_path, direct))["de", "fr"]) == 1 + len(SHARED)
+
+
+def test_a_new_direction_has_a_small_share(tmp_path: Path) -> None:
+    data = star(tmp_path)
+    direct = write(tmp_path, ("de", "fr"), [("sechs", "six")])
+    (new,) = join_texts(data, None, no_log).weighted[2:]
+    (more,) = join_texts(star(tmp_path, direct), None, no_log).weighted[3:]
+    assert new.weight < more.weight == 1
 
 
 def _names(corpus: CorpusReference) -> list[str]:
@@ -77,8 +97,8 @@ def _names(corpus: CorpusReference) -> list[str]:
 
 def test_it_can_be_switched_off_and_is_not_repeated(tmp_path: Path) -> None:
     data = star(tmp_path)
-    joined = join_texts(data, None, no_log)
-    assert len(joined.train) == len(data.train) + 1
-    assert join_texts(joined, None, no_log) == joined
+    more = join_texts(data, None, no_log)
+    assert len(more.train) == len(data.train) + 1
+    assert join_texts(more, None, no_log) == more
     off = data.model_copy(update={"join": False})
     assert join_texts(off, None, no_log) == off

@@ -1,6 +1,7 @@
 """From sentence pairs to batches of ids.
 
-- `pairs`: the pairs of all corpora, streamed or in memory; `joined`: pairs that corpora make together; `split`: which of them are trained on
+- `joined`: pairs that corpora in several languages make together
+- `pairs`: the pairs of all corpora, streamed or in memory; `split`: which of them are trained on
 - `tokenizer_training`: tokenizers of the training pairs; `encode`: pairs to ids
 - `token_store`: ids of many pairs in memory or on disk
 - `prepare`: these steps one after another, each kept in a build cache; returns the dataset of a recipe

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.writers import write_corpus
 from dragoman.dataset.pairs import CorpusPairs, find_training_corpora
-from dragoman.errors import counted
-from dragoman.settings import Data, FilePair
+from dragoman.settings import Data, FilePair, WeightedCorpus
 from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
 from dragoman.system.resumable import BuildCache, grouped
@@ -26,12 +25,17 @@ from dragoman.text.multilingual import name_direction
 from dragoman.text.normalization import collapse_spaces
 
 CHUNK = 10_000  # pairs that are looked up at once
+LEAST_NEW = 1000
+"""Shared lines from which a direction without other text is trained: fewer may be greetings and titles only."""
+WEIGHT_OF_NEW = 0.05
+"""Of the pairs in such a direction, so that the directions that the user has text for keep most of the time."""
 
 
 def join_texts(data: Data, data_directory: Path | None, log: Log) -> Data:
     """The data with a corpus more for each two languages that others have shared lines for, if `data.join` asks for it.
 
-    Weighted, tagged and one-way corpora are not joined, nor are pipes, which can only be read once.
+    Weighted, tagged and one-way corpora are not joined, nor are pipes, which can only be read once. Two languages
+    without text of their own need at least `LEAST_NEW` shared lines.
 
     Args:
         data: The section of a recipe.
@@ -43,7 +47,7 @@ def join_texts(data: Data, data_directory: Path | None, log: Log) -> Data:
     """
     if not (data.join and data.directions):
         return data
-    added = list[FilePair]()
+    added = list[WeightedCorpus]()
     cache = BuildCache(cache_directory() / "prepared", log)
     for languages in dict.fromkeys(min(each, each[::-1]) for each in data.directions):
         direct = _open(data, languages, data_directory)
@@ -64,10 +68,13 @@ def join_texts(data: Data, data_directory: Path | None, log: Log) -> Data:
         identity = {"languages": languages, "texts": [each.fingerprint for each in texts if each]}
         with cache.lock(identity):
             entry = cache.get("joined", identity, build)
-        if number := entry.facts["pairs"]:
-            log(f"{name_direction(languages)}: {counted(number, 'pair')} more, because other texts share lines")
+        number = entry.facts["pairs"]
+        if number >= (1 if direct else LEAST_NEW):
+            more = "more pairs" if direct else "pairs"
+            log(f"{name_direction(languages)}: {number:,} {more}, from lines that texts in other languages share")
             source, target = (str(entry.path / f"joined.{language}") for language in languages)
-            added.append(FilePair(source=source, target=target, languages=languages))
+            files = FilePair(source=source, target=target, languages=languages)
+            added.append(WeightedCorpus(corpus=files, weight=1.0 if direct else WEIGHT_OF_NEW))
     return data.model_copy(update={"train": (*data.train, *added), "join": False})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -231,7 +231,9 @@ def plan_recipe(
     data, cleaned = clean_data(texts.data(), data_directory, log, update)
     facts, sample = collect_facts(data.weighted, texts.languages, data_directory, texts.directions)
     if untrained := [each for each in texts.directions if each not in facts.by_direction]:
-        log(f"not trained, because no text by people is in that direction: {', '.join(map(name_direction, untrained))}")
+        given = {frozenset(data.languages_of(each.corpus)) for each in data.weighted}
+        if machine_made := [name_direction(each) for each in untrained if frozenset(each) in given]:
+            log(f"not trained, because no text by people is in that direction: {', '.join(machine_made)}")
         trained = tuple(each for each in texts.directions if each in facts.by_direction)
         texts = replace(texts, directions=trained, languages=trained[0])
     if facts.pairs == 1 and not texts.validation:
@@ -387,13 +389,13 @@ def _choose_mono(texts: Texts) -> Choices:
 
 def direction_shares(facts: TextFacts, temperature: float) -> dict[Languages, float]:
     """The share of each direction in an epoch, see `data.temperature`."""
-    pairs: Counter[frozenset[str]] = Counter()
-    for direction, count in facts.by_direction.items():
-        pairs[frozenset(direction)] += count
+    pairs: dict[frozenset[str], float] = defaultdict(float)
+    for direction, weight in facts.weights.items():
+        pairs[frozenset(direction)] += weight
     shares = balance(pairs, temperature, 1.0)
     return {
-        direction: shares[frozenset(direction)] * count / max(1, pairs[frozenset(direction)])
-        for direction, count in facts.by_direction.items()
+        direction: shares[frozenset(direction)] * weight / pairs[frozenset(direction)]
+        for direction, weight in facts.weights.items()
     }
 
 

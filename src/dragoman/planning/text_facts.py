@@ -72,7 +72,8 @@ class TextFacts:
         similar_neighbors: Whether lines that follow each other have similar sources.
         old_share: Pairs of old text in an epoch for each of these, if training starts from a bundle.
         old_likeness: How similar the old text is, at most 1; see `text_in_common`.
-        by_direction: Pairs in each direction of a model with several.
+        by_direction: Pairs in each direction of a model with several, each counted once.
+        weights: The sum of their weights.
         tokens_per_word: Of each language of such a model: far more than in the others, if its words are split up.
     """
 
@@ -87,6 +88,7 @@ class TextFacts:
     old_share: float = 0.0
     old_likeness: float = 0.0
     by_direction: dict[Languages, int] = field(default_factory=dict)
+    weights: dict[Languages, float] = field(default_factory=dict)
     tokens_per_word: dict[str, float] = field(default_factory=dict)
 
     def with_pairs(self, number: int) -> TextFacts:
@@ -158,8 +160,11 @@ def collect_facts(
     read, pairs, sides = 0, 0.0, (_Counter(), _Counter())
     neighbors, sample = NeighborSimilarity(), _Sample()
     by_direction: Counter[Languages] = Counter()
+    weights: dict[Languages, float] = defaultdict(float)
     for chunk, weight in _chunks(corpora, languages, data_directory, directions):
-        by_direction.update(pair.direction for pair in chunk if pair.direction)
+        for direction, number in Counter(pair.direction for pair in chunk if pair.direction).items():
+            by_direction[direction] += number
+            weights[direction] += weight * number
         if read < SAMPLE:
             neighbors.add([pair.source for pair in chunk if pair.direction == chunk[0].direction])
         read += len(chunk)
@@ -172,7 +177,7 @@ def collect_facts(
     source = sides[0].facts([pair.source for pair in sample.pairs])
     target = sides[1].facts([pair.target for pair in sample.pairs])
     facts = TextFacts(max(1, round(pairs)), source, target, similar_neighbors=neighbors.similar)
-    return replace(facts, by_direction=dict(by_direction)), sample.pairs
+    return replace(facts, by_direction=dict(by_direction), weights=dict(weights)), sample.pairs
 
 
 def _chunks(
