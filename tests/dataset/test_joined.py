@@ -28,10 +28,8 @@ def write(directory: Path, languages: Languages, pairs: list[tuple[str, str]]) -
 
 def star(directory: Path, *others: FilePair) -> Data:
     """Text from and to English; other lines are in one corpus only."""
-    first = write(
-        directory, ("de", "en"), [(de, en) for de, en, _ in SHARED] + [("vier", "four"), ("zwei", "two dogs")]
-    )
-    second = write(directory, ("en", "fr"), [(en.replace(" ", "  "), fr) for _, en, fr in SHARED] + [("five", "cinq")])
+    first = [*((de, en) for de, en, _ in SHARED), ("vier", "four"), ("zwei", "two dogs")]
+    second = [*((en.replace(" ", "  "), fr) for _, en, fr in SHARED), ("five", "cinq")]
     files = write(directory, ("de", "en"), first), write(directory, ("en", "fr"), second)
     return Data(source_language="de", target_language="en", directions=DIRECTIONS, train=(*files, *others), join=True)
 
