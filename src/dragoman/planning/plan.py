@@ -83,6 +83,7 @@ class Texts:
         validation: Corpora to validate on; if there are none, pairs are held out.
         test: Corpora to score the finished translator on.
         clean: Leave out training pairs with problems.
+        join: Train on the pairs that corpora in several languages make together, too.
         directions: All directions, if there are several; `languages` are those of the first.
         mono: Files of monolingual text to translate back.
         named: What a run is called, if not after all languages: old text may be in others.
@@ -93,6 +94,7 @@ class Texts:
     validation: Sequence[CorpusReference] = ()
     test: Sequence[CorpusReference] = ()
     clean: bool = True
+    join: bool = True
     directions: tuple[Languages, ...] = ()
     mono: tuple[str, ...] = ()
     named: str = ""
@@ -113,6 +115,7 @@ class Texts:
             validation=tuple(self.validation),
             test=tuple(self.test),
             clean=self.clean,
+            join=self.join,
             directions=self.directions,
         )
 
@@ -227,7 +230,7 @@ def plan_recipe(
         "the text is read to choose settings, and again to train"
     )
     train = weigh_machine_text(texts.train, texts.languages, bool(texts.validation), data_directory, log)
-    texts = replace(texts, train=train)
+    texts = replace(texts, train=train, join=overridden(overrides, "data.join") is not False)
     data, cleaned = clean_data(texts.data(), data_directory, log, update)
     facts, sample = collect_facts(data.weighted, texts.languages, data_directory, texts.directions)
     if untrained := [each for each in texts.directions if each not in facts.by_direction]:
