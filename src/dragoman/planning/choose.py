@@ -95,7 +95,8 @@ def choose_text(facts: TextFacts) -> Choices:
     return {
         "text.tokenizer": tokenizer,
         "text.vocabulary_size": ChosenValue(
-            vocabulary_size(facts.pairs), f"Few enough that most subwords are frequent in {facts.pairs:,} pairs."
+            vocabulary_size(facts.distinct_pairs),
+            f"Few enough that most subwords are frequent in {facts.distinct_pairs:,} pairs.",
         ),
         "text.joint": ChosenValue(facts.same_script, joint),
         "text.placeholders": ChosenValue(
@@ -141,7 +142,7 @@ def choose_embeddings(size: ModelSize, budget: PlannedBudget) -> Choices:
 def choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Choices:
     """The less text, and the more often it is read, the more a model has to be kept from learning it by heart."""
     epochs = budget.epochs
-    if epochs < LITTLE_DROPOUT_EPOCHS or facts.pairs >= MUCH_TEXT:
+    if epochs < LITTLE_DROPOUT_EPOCHS or facts.distinct_pairs >= MUCH_TEXT:
         probability = 0.0 if epochs < NO_DROPOUT_EPOCHS else 0.1
         reason = (
             f"low, because the text is read only about {counted(max(1, round(epochs)), 'time')}."

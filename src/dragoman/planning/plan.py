@@ -249,8 +249,7 @@ def plan_recipe(
     else:
         facts = facts_with(facts, tokenizers, sample)
         new = [each.corpus for each in texts.data().weighted]
-        pairs = facts.pairs // 2 if texts.directions else facts.pairs  # each is read in both directions
-        old, share = choose_old_text(start, texts.languages, new, pairs, data_directory, log)
+        old, share = choose_old_text(start, texts.languages, new, facts.distinct_pairs, data_directory, log)
         if old:
             old_directions = start.recipe.data.directions
             _, old_sample = collect_facts(old, texts.languages, data_directory, old_directions)
@@ -334,7 +333,7 @@ def choose_size(facts: TextFacts, minutes: float | None, machine: MachineSpeed) 
         minutes: The time for training; None if there is no limit.
         machine: The speed of the machine.
     """
-    if facts.pairs >= MANY_PAIRS:
+    if facts.distinct_pairs >= MANY_PAIRS:
         budget = _plan_budget(facts, LARGE_MODEL, minutes, machine)
         if budget.epochs >= FEW_EPOCHS and (minutes is not None or budget.expected_minutes <= MAX_MINUTES):
             return LARGE_MODEL, budget
@@ -346,7 +345,7 @@ def choose_size(facts: TextFacts, minutes: float | None, machine: MachineSpeed) 
 
 def _plan_budget(facts: TextFacts, size: ModelSize, minutes: float | None, machine: MachineSpeed) -> PlannedBudget:
     model = Model(**values_of("model", choose_model(facts, size)))
-    parameters = count_parameters(model, vocabulary_size(facts.pairs))
+    parameters = count_parameters(model, vocabulary_size(facts.distinct_pairs))
     return plan_budget(facts, minutes, machine.tokens_per_second(parameters), allow_r_drop=True)
 
 

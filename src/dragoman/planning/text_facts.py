@@ -99,6 +99,11 @@ class TextFacts:
         )
 
     @property
+    def distinct_pairs(self) -> int:
+        """The pairs of the text; a model with several directions reads each in both, so an epoch has twice as many."""
+        return max(1, self.pairs // 2) if self.by_direction else self.pairs
+
+    @property
     def pairs_per_epoch(self) -> float:
         """The pairs that an epoch contains, with those of old text."""
         return self.pairs * (1 + self.old_share)
