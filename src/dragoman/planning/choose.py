@@ -95,8 +95,7 @@ def choose_text(facts: TextFacts) -> Choices:
     return {
         "text.tokenizer": tokenizer,
         "text.vocabulary_size": ChosenValue(
-            vocabulary_size(facts.distinct_pairs),
-            f"Few enough that most subwords are frequent in {facts.distinct_pairs:,} pairs.",
+            vocabulary_size(facts.pairs), f"Few enough that most subwords are frequent in {facts.pairs:,} pairs."
         ),
         "text.joint": ChosenValue(facts.same_script, joint),
         "text.placeholders": ChosenValue(

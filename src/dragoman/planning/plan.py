@@ -345,7 +345,7 @@ def choose_size(facts: TextFacts, minutes: float | None, machine: MachineSpeed) 
 
 def _plan_budget(facts: TextFacts, size: ModelSize, minutes: float | None, machine: MachineSpeed) -> PlannedBudget:
     model = Model(**values_of("model", choose_model(facts, size)))
-    parameters = count_parameters(model, vocabulary_size(facts.distinct_pairs))
+    parameters = count_parameters(model, vocabulary_size(facts.pairs))
     return plan_budget(facts, minutes, machine.tokens_per_second(parameters), allow_r_drop=True)
 
 
