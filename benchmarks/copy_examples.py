@@ -4,7 +4,8 @@ dragoman init multi30k:train --languages de-en --validation multi30k:val --minut
 python benchmarks/copy_examples.py captions.toml --shares 0 0.2 --set training.minutes=none --set training.steps=800
 
 Only the share of the pairs that become examples (`COPY_SHARE` in dataset/encode.py) differs; the tokenizers and the
-number of steps are the same. The loss is that of the validation text as it is. `placeholders.py` says what the other figures are.
+number of steps are the same. The loss is that of the validation text as it is. `placeholders.py` says what the other
+figures are.
 """
 
 from __future__ import annotations
