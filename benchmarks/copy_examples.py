@@ -3,7 +3,7 @@
 dragoman init multi30k:train --languages de-en --validation multi30k:val --minutes 5 --output captions.toml
 python benchmarks/copy_examples.py captions.toml --shares 0 0.2 --set training.minutes=none --set training.steps=800
 
-Only the share of the pairs that become examples (`COPY_SHARE` in dataset/encode.py) differs; the tokenizers and the
+Only the share of the pairs that become examples (`COPY_EXAMPLES` in dataset/encode.py) differs; the tokenizers and the
 number of steps are the same. The loss is that of the validation text as it is. `placeholders.py` says what the other
 figures are.
 """
@@ -11,6 +11,7 @@ figures are.
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -45,7 +46,7 @@ def main() -> None:
     recipe = load_recipe(arguments.recipe, arguments.set)
     tokenizers = None
     for share in arguments.shares:
-        encode.COPY_SHARE = share
+        encode.COPY_EXAMPLES = round(1 / share) if share else sys.maxsize
         data = prepare(recipe, None, tokenizers, print)
         tokenizers = data.source, data.target
         tokens = len(data.train.source.ids) + len(data.train.target.ids)

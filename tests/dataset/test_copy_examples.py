@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
-from dragoman.dataset.encode import COPY_SHARE, PairEncoder, insert_copies, mask_pairs
+from dragoman.dataset.encode import COPY_EXAMPLES, PairEncoder, insert_copies, mask_pairs
 from dragoman.dataset.split import Split, TrainingPairs
 from dragoman.dataset.tokenizer_training import train_on_split
 from dragoman.recipe import build_recipe
@@ -54,7 +54,7 @@ def test_words_stay_in_their_order_and_final_punctuation_at_the_end() -> None:
 def test_every_token_gets_examples_and_most_pairs_stay_as_they_are() -> None:
     sources, targets = mask_pairs(Masking(), *zip(*((each.source, each.target) for each in CAPTIONS), strict=True))
     changed = [source for source, pair in zip(sources, CAPTIONS, strict=True) if source != pair.source]
-    assert len(changed) == pytest.approx(COPY_SHARE * len(CAPTIONS), rel=0.15)
+    assert len(changed) == pytest.approx(len(CAPTIONS) / COPY_EXAMPLES, rel=0.15)
     assert Counter(map(len, map(reserved, sources))) == Counter(map(len, map(reserved, targets)))
     assert set(reserved("".join(sources))) == set(ALL_RESERVED)
 
