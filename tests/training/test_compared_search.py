@@ -100,5 +100,8 @@ def test_the_speed_is_measured_on_usual_translations(
     assert card.rows[0][COLUMNS.index("sentences/s") + 1] == "4"
     others = sources[:4]
     card = compare_with_teachers(student, student, "a text", pairs)
-    assert "the speed was not measured, because 4 translations are empty or repeat words over and over" in card.sentences[0]
+    assert (
+        "the speed was not measured, because 4 translations are empty or repeat words over and over"
+        in card.sentences[0]
+    )
     assert card.rows[0][COLUMNS.index("sentences/s") + 1] == "not measured"

@@ -121,7 +121,9 @@ def compare_with_teachers(
         each.texts = each.translate(sources)
         meter.advance(len(pairs))
         each.seconds.clear()  # the first call is slower
-    timed = [source for source, *texts in zip(sources, *(each.texts for each in compared), strict=True) if _are_usual(texts)]
+    timed = [
+        source for source, *texts in zip(sources, *(each.texts for each in compared), strict=True) if _are_usual(texts)
+    ]
     is_timed = len(timed) >= LEAST_TIMED * len(sources)
     gc.collect()
     frozen = gc.get_freeze_count()  # by the program that calls this
@@ -144,7 +146,9 @@ def compare_with_teachers(
         ratio = min(greedy.seconds) / min(new.seconds)
         speed = f"this translator is {ratio:.1f} times as fast as {{who}} with greedy search"
         if others:
-            speed += f", without {counted(others, 'sentence')} whose translations are empty or repeat words over and over"
+            speed += (
+                f", without {counted(others, 'sentence')} whose translations are empty or repeat words over and over"
+            )
     sizes = ", ".join(f"{size:.1f} MB in {kind}" for kind, size in sizes_on_disk(student.paths[0]).items())
     tests = paired_tests(teacher.texts, new.texts, references)
     paths = " and ".join(map(str, teachers.paths))
