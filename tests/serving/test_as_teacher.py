@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dragoman.dataset.pairs import find_training_corpora
-from dragoman.evaluation.metrics import corpus_scores
+from dragoman.evaluation.evaluate import score_texts
 from dragoman.recipe import load_recipe
 from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.models import ModelOptions, load_models
@@ -130,8 +130,10 @@ def test_a_teacher_has_the_scores_of_its_bundle(
     outcome = command("evaluate", "--teacher", f"{protocol}:{url}", "--languages", "de-en", *files, "--json")
     assert outcome.code == 0, outcome.error
     sources, references = ((corpus / name).read_text("utf-8").splitlines() for name in ("test.de", "test.en"))
-    direct = corpus_scores([each.text for each in translator(sources)], references)
-    assert json.loads(outcome.out)["bleu"] == pytest.approx(direct["bleu"], abs=0.01)
+    direct, found = score_texts([each.text for each in translator(sources)], references), json.loads(outcome.out)
+    assert [found[name] for name in ("bleu", "chrf", "chrf_pp")] == pytest.approx(
+        [direct[name] for name in ("bleu", "chrf", "chrf_pp")], abs=0.01
+    )
 
 
 @pytest.mark.slow

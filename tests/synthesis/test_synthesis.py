@@ -317,7 +317,6 @@ def test_paragraphs_stay_together() -> None:
         (["--key-variable", "sk-my-key"], "not the key itself"),
         (["--key-variable", "hf_secret123"], "--key-variable: there is no environment variable with this name"),
         (["--teacher", "localhost:11434/v1"], "such as http://localhost:11434/v1"),
-        (["--set", "decoding.beam_size=2"], "are for bundles"),
         (["--price", "cheap"], "expected the price"),
         (["--teacher", "http://192.0.2.1:1/v1"], "add --remote"),
         (["--teacher", "http://user:secret@localhost/v1"], "must not contain a user, a password"),

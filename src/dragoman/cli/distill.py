@@ -19,6 +19,7 @@ from dragoman.cli.teachers import (
     RemoteOption,
     check_output,
     read_groups,
+    refuse_useless_options,
     synthesize_text,
 )
 from dragoman.cli.text_references import parse_languages
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 
 def distill(
+    context: typer.Context,
     teachers: Annotated[
         list[str] | None,
         typer.Argument(metavar="TEACHER", help="A run or bundle to learn from; several are an ensemble."),
@@ -84,17 +86,15 @@ def distill(
 
     Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
     """
+    if bool(teacher) == bool(teachers):
+        raise UserError("name runs or bundles to learn from, or one teacher behind an address with --teacher")
+    refuse_useless_options(context, teacher is not None)
     if teacher:
-        if teachers or round_trip:
-            raise UserError("--teacher replaces the bundles to learn from, and has no --round-trip")
-        if directions or force:
-            raise UserError(f"{'--directions' if directions else '--force'} is for a bundle; --teacher is an address")
         address = AddressOptions(model, remote, key_file, key_variable)
         given = (size, minutes, output, mono or [], languages, address, parallel)
         _distill_address(teacher, *given, resume=resume, overrides=overrides or [], data_dir=data_dir)
         return
-    if not teachers:
-        raise UserError("name a run or bundle to learn from, or a teacher behind an address with --teacher")
+    assert teachers
     from dragoman.planning.budget import measure_speed, refuse_short_stages
     from dragoman.planning.student import StudentPlan
     from dragoman.settings import Distillation

@@ -72,6 +72,45 @@ ParallelOption = Annotated[
     typer.Option("--parallel", min=1, max=256, help="Requests at once, at most; fewer if the server is not faster."),
 ]
 
+_ENGINE = {"engine", "device", "compute_type", "verbose"}
+_REQUESTS = {"model", "remote", "key_file", "key_variable", "parallel", "prompt", "glossary"}
+
+NEED_BUNDLE = {
+    "distill": {"round_trip", "directions", "force"},
+    "evaluate": {*_ENGINE, "overrides", "perturbed", "source_language", "target_language"},
+    "synthesize": {*_ENGINE, "overrides", "method"},
+}
+"""The options of each command that have no effect on a teacher behind an address."""
+
+NEED_ADDRESS = {
+    "distill": {*_REQUESTS, "languages"},
+    "evaluate": {*_REQUESTS, "languages", "examples"},
+    "synthesize": {*_REQUESTS, "candidates", "sentences", "show_prompt", "price", "max_cost"},
+}
+"""The options of each command that have no effect on a bundle."""
+
+
+def refuse_useless_options(context: typer.Context, is_address: bool) -> None:
+    """Check that each given option has an effect.
+
+    Args:
+        context: The command, with what was given.
+        is_address: Whether the teacher is behind an address, and not a bundle.
+
+    Raises:
+        UserError: One has none; the message names it.
+    """
+    useless = (NEED_BUNDLE if is_address else NEED_ADDRESS)[str(context.info_name)]
+    if context.params.get("round_trip"):  # a bundle that translates back
+        useless = useless - _ENGINE
+    for option in context.command.params:
+        source = context.get_parameter_source(str(option.name))
+        if option.name in useless and source is not None and source.name == "COMMANDLINE":
+            kinds = ("a bundle", "a teacher behind an address")
+            needed, given = kinds if is_address else reversed(kinds)
+            raise UserError(f"{option.opts[0]} has no effect with {given}, only with {needed}; remove it")
+
+
 ESTIMATED_SENTENCES = 20
 """Sentences that --estimate translates at least, and shows."""
 
@@ -89,21 +128,6 @@ class AddressOptions:
     glossary: Path | None = None
     candidates: int = 1
     size: int | None = None
-
-    def refuse_with_bundle(self) -> None:
-        """Raises UserError if one was given, as a bundle on this machine has none of them."""
-        given = {
-            "model": self.model,
-            "remote": self.remote,
-            "key-file": self.key_file,
-            "key-variable": self.key_variable,
-            "prompt": self.prompt,
-            "glossary": self.glossary,
-            "candidates": self.candidates > 1,
-            "sentences": self.size,
-        }
-        if names := [f"--{name}" for name, value in given.items() if value]:
-            raise UserError(f"{names[0]} is for a teacher behind an address; the teacher is a bundle on this machine")
 
     def read_examples(self, languages: Languages) -> list[Pair]:
         """The pairs of --examples; none without it."""

@@ -99,7 +99,7 @@ def _manual_steps(files: Sequence[CatalogFile], data_directory: Path | None) -> 
                 f"  {cache_directory() / file.path}{checksum}"
                 for file, checksum in zip(missing, checksums, strict=True)
             ),
-            "or in the directory given by --data-dir or DRAGOMAN_DATA:",
+            f"or in {find_data_directory(data_directory) or 'the directory that the environment variable DRAGOMAN_DATA names'}:",
             *(f"  {file.path}" for file in missing),
         ]
     )
