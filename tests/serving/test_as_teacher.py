@@ -149,5 +149,11 @@ def test_a_student_learns_from_a_teacher(url: str, mono: Path, command: Command,
     assert {pair.source for pair in pairs} <= set(mono.read_text("utf-8").splitlines())
     assert not any(pair.tagged for pair in pairs), "the student imitates its teacher"
     assert command("translate", run, "Ein Hund.").code == 0
+    card, report = ((run / name).read_text("utf-8") for name in ("bundle/README.md", "report.html"))
+    assert f"learned from translations by the translation service libretranslate:{url}" in card
+    assert "how well this translator imitates the teacher" in card
+    assert f"<dt>Teacher</dt><dd>the translation service libretranslate:{url}</dd>" in report
+    assert "<dt>Translation by the teacher</dt>" in report
+    assert "<dt>Reference</dt>" not in report
     again = command("distill", *teacher, "--output", run, *options, "--resume")
     assert (again.code, "this run is finished" in again.error) == (0, True), again.error

@@ -81,8 +81,8 @@ def distill(
     """Train a small, fast translator that imitates another one.
 
     The teacher translates the training text of its run, and the student learns from these translations. Its bundle
-    states its quality, speed and size next to those of the teacher. If the teacher has several directions, the student
-    has them, too; or choose some of them: --directions de-dsb,hsb-de
+    states its quality, speed and size next to those of the teacher, unless that is behind an address. If the teacher
+    has several directions, the student has them, too; or choose some of them: --directions de-dsb,hsb-de
 
     Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
     """
@@ -161,7 +161,7 @@ def _distill_address(
     if not mono or languages is None:
         raise UserError("--teacher needs --mono, the text to translate, and --languages, such as de-en")
     refuse_two_budgets(minutes, overrides)
-    codes = parse_languages(languages)
+    codes, service = parse_languages(languages), address.describe(options.model)
     run = output or RUNS / f"{'-'.join(codes)}-{size}"
     run.parent.mkdir(parents=True, exist_ok=True)
     if resume and (run / "recipe.toml").is_file():
@@ -176,8 +176,10 @@ def _distill_address(
             seconds = minutes and 60 * minutes * TRANSLATION_SHARE
             settings = SynthesisSettings(parallel=parallel)
             groups = read_groups([Path(file) for file in mono], codes, opened)
-            synthesize_text(opened, codes, groups, settings, pattern, seconds, marked=False)
-        plan = StudentPlan(size, minutes and minutes * (1 - TRANSLATION_SHARE), Distillation())
+            skipped = synthesize_text(opened, codes, groups, settings, pattern, seconds, marked=False)
+            service += f" ({skipped})" if skipped else ""
+        distillation = Distillation(translated_by=service)
+        plan = StudentPlan(size, minutes and minutes * (1 - TRANSLATION_SHARE), distillation)
         recipe = plan_student_of_text(plan, [files], codes, overrides, data_dir, print_to_stderr)
         resume = False
     keep_freed_memory()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -110,6 +111,9 @@ def refuse_useless_options(context: typer.Context, is_address: bool) -> None:
             needed, given = kinds if is_address else reversed(kinds)
             raise UserError(f"{option.opts[0]} has no effect with {given}, only with {needed}; remove it")
 
+
+SAMPLE_SEED = 1
+"""Chooses what is translated if there is no time for the whole text."""
 
 ESTIMATED_SENTENCES = 20
 """Sentences that --estimate translates at least, and shows."""
@@ -307,7 +311,7 @@ def synthesize_text(
     seconds: float | None = None,
     *,
     marked: bool = True,
-) -> None:
+) -> str:
     """Translate groups, and write the pairs that are left.
 
     Args:
@@ -316,8 +320,11 @@ def synthesize_text(
         groups: The text.
         settings: How to ask.
         output: The file to write.
-        seconds: The time for translating; what does not fit is left out.
+        seconds: The time for translating; if it is too short, a random sample of the groups is translated.
         marked: Whether the output states that it is machine-translated.
+
+    Returns:
+        How much was left out because of that, or nothing.
 
     Raises:
         UserError: The teacher is gone or bad, or no pair is left.
@@ -329,6 +336,8 @@ def synthesize_text(
     from dragoman.system.resumable import only_writer
     from dragoman.training.loop.stop import StopFlag, stop_on_signals
 
+    if seconds is not None:
+        groups = random.Random(SAMPLE_SEED).sample(groups, len(groups))
     flag, end = StopFlag(), math.inf if seconds is None else time.monotonic() + seconds
     with (
         ProgressLine("synthesize") as line,
@@ -358,7 +367,11 @@ def synthesize_text(
         for finding in written.findings:
             line.log(finding)
         line.log(f"{output}: {written}; {synthesis.collector.describe_usage()}")
-        if synthesis.collector.limit_reached:
+        count, total = written.rejections.sentences, sum(len(each.sentences) for each in groups)
+        skipped = "" if count == total or seconds is None else f"{total - count:,} of {counted(total, 'sentence')}"
+        if skipped:
+            line.log(f"not translated, because there was no time: {skipped}; the others are a random sample")
+        elif synthesis.collector.limit_reached:
             line.log(
                 f"more would cost more than --max-cost; to translate the rest, delete {output}, and repeat the command "
                 "with --resume and a higher --max-cost"
@@ -367,3 +380,4 @@ def synthesize_text(
             line.log(f"to train on it: dragoman train FILES {output}")
     if complete or seconds is not None:
         delete_unfinished(output)
+    return f"of a random sample: there was no time for {skipped}" if skipped else ""
