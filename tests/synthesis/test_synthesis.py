@@ -340,7 +340,7 @@ def test_a_text_in_another_language_is_not_measured(command: Command, server: Te
 def test_a_random_sample_is_translated_if_there_is_too_little_time(
     server: TeacherServer, mono: Path, pairs: list[Pair], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of all files, not the first lines; what is left out is said."""
+    """Of all files, not the first lines; the log counts the others."""
     half = LINES // 2
     files = [tmp_path / "first.de", tmp_path / "second.de"]
     for file, part in zip(files, (pairs[:half], pairs[half:]), strict=True):
