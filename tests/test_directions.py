@@ -16,6 +16,7 @@ from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
+from dragoman.settings import Distillation
 from dragoman.text.multilingual import language_tokens, name_direction
 from dragoman.translator import Translator
 
@@ -110,6 +111,10 @@ def test_the_card_can_be_published() -> None:
     assert "The lowest scores: de-en, dev (chrF 30.0); en-de, dev (chrF 31.0)" in card
     assert "de-szl, szl-de: it never learned these directions" in card
     assert "train.en and train.szl: source and license are not known" in card
+    service = Distillation(translated_by="the language model m")
+    card = bundle._card(bundle.recipe.model_copy(update={"distillation": service}))
+    assert "train.en and train.szl, translated by a machine: source and license are not known" in card
+    assert "learned from translations by the language model m: check whether its license or terms allow that" in card
 
 
 # ---- Translators

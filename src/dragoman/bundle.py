@@ -20,7 +20,7 @@ from dragoman.errors import UserError, counted, shortened
 from dragoman.languages.codes import find_language, language_name, primary_language, same_language
 from dragoman.languages.identify import LanguageProfile, identify_each, stored_profile
 from dragoman.recipe import build_recipe, remove_deleted
-from dragoman.settings import CorpusReference, Data, FilePair, Model, Recipe
+from dragoman.settings import CorpusReference, FilePair, Model, Recipe
 from dragoman.settings.data import IMPORTED
 from dragoman.system.files import (
     atomic_directory,
@@ -317,7 +317,7 @@ class Bundle:
                 "",
             ]
         if any(tables.get("validation") for tables in self._tables.values()):
-            lines += [_describe_validation(written.data), ""]
+            lines += [_describe_validation(written), ""]
         if any(tables.get("training_text") for tables in self._tables.values()):
             lines += ["## What it is bad at", "", *self._weak_points(reports), ""]
         if not str(self.recipe.data.train[0]).startswith(IMPORTED):
@@ -382,9 +382,14 @@ def describe_scores(report: Mapping[str, Any]) -> str:
     return scores
 
 
-def _describe_validation(data: Data) -> str:
+def _describe_validation(recipe: Recipe) -> str:
     """What the validation text is, and what its scores mean."""
-    names = ", ".join(dict.fromkeys(" and ".join(_file_names(each)) for each in data.validation))
+    names = ", ".join(dict.fromkeys(" and ".join(_file_names(each)) for each in recipe.data.validation))
+    if recipe.validates_on_translations:
+        return (
+            "The validation text was held out of the training text. Its references are translations by the teacher, so "
+            "its scores say how well this translator imitates the teacher, not how good its translations are."
+        )
     text = f"is {names}" if names else "was held out of the training text"
     return f"The validation text {text}. It chose the checkpoint, so its scores are a little too high."
 
@@ -407,13 +412,16 @@ def _describe_corpora(recipe: Recipe) -> Iterator[str]:
         if entry := CATALOG.get(names[0].partition(":")[0]):
             yield f"* {names[0]}: {entry.description}; {entry.homepage}; license: {entry.license}"
         else:
-            made = ", translated by a machine" if each.tagged else ""
+            is_by_machine = each.tagged or recipe.distillation.translated_by
+            made = ", translated by a machine" if is_by_machine else ""
             yield f"* {' and '.join(names)}{made}: {unknown}"
     for file in dict.fromkeys((*recipe.backtranslation.mono, *recipe.distillation.mono)):
         yield f"* {Path(file).name}, text in one language, translated by a model: {unknown}"
     if recipe.distillation.teachers:
         teachers = ", ".join(Path(path).name for path in recipe.distillation.teachers)
         yield f"* It learned from translations by {teachers}: the licenses of that text apply, too."
+    if service := recipe.distillation.translated_by:
+        yield f"* It learned from translations by {service}: check whether its license or terms allow that."
     if recipe.training.start_from:
         start = Path(recipe.training.start_from).name
         yield f"* It started with the weights of {start}: the licenses of that text apply, too."

@@ -192,6 +192,10 @@ def test_the_message_lists_only_missing_files(toy: CatalogEntry, cache: Path) ->
         fetch("toy")
     assert str(cache / "toy" / "train.en.gz") in str(error.value)
     assert "train.de.gz" not in str(error.value)
+    assert "or in the directory that the environment variable DRAGOMAN_DATA names" in str(error.value)
+    cache.with_name("mirror").mkdir()
+    with pytest.raises(UserError, match=f"or in {cache.with_name('mirror')}:"):
+        fetch("toy", data_directory=cache.with_name("mirror"))
 
 
 def test_an_unwritable_cache_is_reported(toy: CatalogEntry, cache: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dragoman.dataset.pairs import find_training_corpora
-from dragoman.evaluation.metrics import corpus_scores
+from dragoman.evaluation.evaluate import score_texts
 from dragoman.recipe import load_recipe
 from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.models import ModelOptions, load_models
@@ -130,8 +130,10 @@ def test_a_teacher_has_the_scores_of_its_bundle(
     outcome = command("evaluate", "--teacher", f"{protocol}:{url}", "--languages", "de-en", *files, "--json")
     assert outcome.code == 0, outcome.error
     sources, references = ((corpus / name).read_text("utf-8").splitlines() for name in ("test.de", "test.en"))
-    direct = corpus_scores([each.text for each in translator(sources)], references)
-    assert json.loads(outcome.out)["bleu"] == pytest.approx(direct["bleu"], abs=0.01)
+    direct, found = score_texts([each.text for each in translator(sources)], references), json.loads(outcome.out)
+    assert [found[name] for name in ("bleu", "chrf", "chrf_pp")] == pytest.approx(
+        [direct[name] for name in ("bleu", "chrf", "chrf_pp")], abs=0.01
+    )
 
 
 @pytest.mark.slow
@@ -147,5 +149,11 @@ def test_a_student_learns_from_a_teacher(url: str, mono: Path, command: Command,
     assert {pair.source for pair in pairs} <= set(mono.read_text("utf-8").splitlines())
     assert not any(pair.tagged for pair in pairs), "the student imitates its teacher"
     assert command("translate", run, "Ein Hund.").code == 0
+    card, report = ((run / name).read_text("utf-8") for name in ("bundle/README.md", "report.html"))
+    assert f"learned from translations by the translation service libretranslate:{url}" in card
+    assert "how well this translator imitates the teacher" in card
+    assert f"<dt>Teacher</dt><dd>the translation service libretranslate:{url}</dd>" in report
+    assert "<dt>Translation by the teacher</dt>" in report
+    assert "<dt>Reference</dt>" not in report
     again = command("distill", *teacher, "--output", run, *options, "--resume")
     assert (again.code, "this run is finished" in again.error) == (0, True), again.error

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from teacher_server import TeacherServer, sentences_of, serve_teacher
 
+from dragoman.cli.teachers import read_groups, synthesize_text
 from dragoman.corpus.corpus import find_corpora, read_corpus
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
@@ -26,7 +27,7 @@ from dragoman.synthesis.collect import Collector, Parallelism, Speed, requests_o
 from dragoman.synthesis.http_client import BusyServerError, HttpClient, check_address, is_on_this_machine, read_key
 from dragoman.synthesis.prompt import PROMPT, ExamplePairs, PromptWriter
 from dragoman.synthesis.sentence_groups import group_sentences
-from dragoman.synthesis.synthesis import choose_candidate
+from dragoman.synthesis.synthesis import SynthesisSettings, choose_candidate
 from dragoman.synthesis.teachers import TeacherAddress, TeacherOptions
 
 if TYPE_CHECKING:
@@ -317,7 +318,6 @@ def test_paragraphs_stay_together() -> None:
         (["--key-variable", "sk-my-key"], "not the key itself"),
         (["--key-variable", "hf_secret123"], "--key-variable: there is no environment variable with this name"),
         (["--teacher", "localhost:11434/v1"], "such as http://localhost:11434/v1"),
-        (["--set", "decoding.beam_size=2"], "are for bundles"),
         (["--price", "cheap"], "expected the price"),
         (["--teacher", "http://192.0.2.1:1/v1"], "add --remote"),
         (["--teacher", "http://user:secret@localhost/v1"], "must not contain a user, a password"),
@@ -335,6 +335,29 @@ def test_a_text_in_another_language_is_not_measured(command: Command, server: Te
     outcome = command("evaluate", *teacher, "--source", mono, "--reference", mono)
     assert (outcome.code, "looks like de, not en" in outcome.error) == (2, True), outcome.error
     assert not server.bodies
+
+
+def test_a_random_sample_is_translated_if_there_is_too_little_time(
+    server: TeacherServer, mono: Path, pairs: list[Pair], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of all files, not the first lines; the log counts the others."""
+    half = LINES // 2
+    files = [tmp_path / "first.de", tmp_path / "second.de"]
+    for file, part in zip(files, (pairs[:half], pairs[half:]), strict=True):
+        file.write_text("".join(f"{pair.source}\n" for pair in part), "utf-8")
+    address = TeacherAddress.parse(server.address)
+    assert address
+    opened = TeacherOptions(address, ("de", "en"), model="m", size=5).open()
+    server.seconds, output = 0.2, tmp_path / "out.tsv"
+    groups = read_groups(files, ("de", "en"), opened)
+    skipped = synthesize_text(opened, ("de", "en"), groups, SynthesisSettings(parallel=1), output, seconds=1.0)
+    translated = [source for source, _ in read_output(output)]
+    assert 0 < len(translated) < LINES
+    for part in (pairs[:half], pairs[half:]):
+        assert {pair.source for pair in part} & set(translated)
+    expected = f"{LINES - len(translated)} of {LINES} sentences"
+    assert skipped.endswith(expected)
+    assert f"not translated, because there was no time: {expected}" in capsys.readouterr().err
 
 
 def test_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

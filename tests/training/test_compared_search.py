@@ -76,26 +76,32 @@ def test_the_data_type_is_the_one_that_the_engine_computes_with(
     assert row(finished_run)[0] == "torch float32"
 
 
-def test_the_speed_is_measured_on_translations_that_end(finished_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A student that repeats words until it is cut off would seem slow, and a teacher that does, a slow teacher."""
+@pytest.mark.parametrize("unusual", ["a a a a a a", "", " "])
+def test_the_speed_is_measured_on_usual_translations(
+    unusual: str, finished_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A student that repeats words until it is cut off would seem slow, and one that writes nothing, fast."""
     timed: list[list[str]] = []
     sources = [f"Ein Hund {number}." for number in range(6)]
 
     def translate(self: ComparedSearch, texts: Sequence[str]) -> list[str]:
         timed.append(list(texts))
         self.seconds.append(1.0)
-        return ["a a a a a a" if text in looping else "A dog." for text in texts]
+        return [unusual if text in others else "A dog." for text in texts]
 
     monkeypatch.setattr(ComparedSearch, "translate", translate)
     student = BundleEnsemble.load([str(finished_run)], ("de", "en"))
     pairs = [Pair(source, "A dog.") for source in sources]
-    looping = sources[:2]
+    others = sources[:2]
     card = compare_with_teachers(student, student, "a text", pairs)
     assert timed[:3] == [sources] * 3
     assert timed[3:] == [sources[2:]] * (len(timed) - 3)
-    assert "without 2 sentences whose translations repeat words" in card.sentences[0]
+    assert "without 2 sentences whose translations are empty or repeat words" in card.sentences[0]
     assert card.rows[0][COLUMNS.index("sentences/s") + 1] == "4"
-    looping = sources[:4]
+    others = sources[:4]
     card = compare_with_teachers(student, student, "a text", pairs)
-    assert "the speed was not measured, because 4 translations repeat words over and over" in card.sentences[0]
+    assert (
+        "the speed was not measured, because 4 translations are empty or repeat words over and over"
+        in card.sentences[0]
+    )
     assert card.rows[0][COLUMNS.index("sentences/s") + 1] == "not measured"

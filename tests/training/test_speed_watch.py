@@ -51,9 +51,20 @@ def test_a_plan_counts_from_the_first_minute() -> None:
 
 
 def test_one_long_step_is_a_period() -> None:
-    over, slow = SpeedWatch(planned=9000).step(900, 75.0)
+    watch = SpeedWatch(planned=9000)
+    over, slow = watch.step(900, 75.0)
     assert over
     assert slow
+    assert watch.end() is None
+
+
+@pytest.mark.parametrize(("speed", "is_slow"), [(80, True), (8000, False)])
+def test_a_training_without_a_whole_minute_is_measured_at_its_end(speed: int, is_slow: bool) -> None:
+    watch = SpeedWatch(planned=9000)
+    assert watch.step(3 * speed, 3.0) == (False, None)
+    assert watch.end() is None  # too short to know
+    watch.step(30 * speed, 30.0)
+    assert bool(watch.end()) == is_slow
 
 
 @pytest.mark.parametrize(

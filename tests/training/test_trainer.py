@@ -613,7 +613,7 @@ def test_a_busy_machine_is_reported_once_and_in_the_verdict(
 def test_a_run_slower_than_its_plan_is_reported(
     make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(speed_watch, "PERIOD", 0.0)
+    monkeypatch.setattr(speed_watch, "LEAST_PERIOD", 0.0)
     monkeypatch.setattr(cpu, "_waited_seconds", lambda: 0.0)
     made = make_trainer("training.steps=4", "training.validations=1")
     trainer = Trainer(made.recipe, made.run, made.data, made.state, made.log, planned_speed=1e9)

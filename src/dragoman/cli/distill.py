@@ -19,6 +19,7 @@ from dragoman.cli.teachers import (
     RemoteOption,
     check_output,
     read_groups,
+    refuse_useless_options,
     synthesize_text,
 )
 from dragoman.cli.text_references import parse_languages
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 
 def distill(
+    context: typer.Context,
     teachers: Annotated[
         list[str] | None,
         typer.Argument(metavar="TEACHER", help="A run or bundle to learn from; several are an ensemble."),
@@ -79,22 +81,20 @@ def distill(
     """Train a small, fast translator that imitates another one.
 
     The teacher translates the training text of its run, and the student learns from these translations. Its bundle
-    states its quality, speed and size next to those of the teacher. If the teacher has several directions, the student
-    has them, too; or choose some of them: --directions de-dsb,hsb-de
+    states its quality, speed and size next to those of the teacher, unless that is behind an address. If the teacher
+    has several directions, the student has them, too; or choose some of them: --directions de-dsb,hsb-de
 
     Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
     """
+    if bool(teacher) == bool(teachers):
+        raise UserError("name runs or bundles to learn from, or one teacher behind an address with --teacher")
+    refuse_useless_options(context, teacher is not None)
     if teacher:
-        if teachers or round_trip:
-            raise UserError("--teacher replaces the bundles to learn from, and has no --round-trip")
-        if directions or force:
-            raise UserError(f"{'--directions' if directions else '--force'} is for a bundle; --teacher is an address")
         address = AddressOptions(model, remote, key_file, key_variable)
         given = (size, minutes, output, mono or [], languages, address, parallel)
         _distill_address(teacher, *given, resume=resume, overrides=overrides or [], data_dir=data_dir)
         return
-    if not teachers:
-        raise UserError("name a run or bundle to learn from, or a teacher behind an address with --teacher")
+    assert teachers
     from dragoman.planning.budget import measure_speed, refuse_short_stages
     from dragoman.planning.student import StudentPlan
     from dragoman.settings import Distillation
@@ -161,7 +161,7 @@ def _distill_address(
     if not mono or languages is None:
         raise UserError("--teacher needs --mono, the text to translate, and --languages, such as de-en")
     refuse_two_budgets(minutes, overrides)
-    codes = parse_languages(languages)
+    codes, service = parse_languages(languages), address.describe(options.model)
     run = output or RUNS / f"{'-'.join(codes)}-{size}"
     run.parent.mkdir(parents=True, exist_ok=True)
     if resume and (run / "recipe.toml").is_file():
@@ -176,8 +176,10 @@ def _distill_address(
             seconds = minutes and 60 * minutes * TRANSLATION_SHARE
             settings = SynthesisSettings(parallel=parallel)
             groups = read_groups([Path(file) for file in mono], codes, opened)
-            synthesize_text(opened, codes, groups, settings, pattern, seconds, marked=False)
-        plan = StudentPlan(size, minutes and minutes * (1 - TRANSLATION_SHARE), Distillation())
+            skipped = synthesize_text(opened, codes, groups, settings, pattern, seconds, marked=False)
+            service += f" ({skipped})" if skipped else ""
+        distillation = Distillation(translated_by=service)
+        plan = StudentPlan(size, minutes and minutes * (1 - TRANSLATION_SHARE), distillation)
         recipe = plan_student_of_text(plan, [files], codes, overrides, data_dir, print_to_stderr)
         resume = False
     keep_freed_memory()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,6 +32,7 @@ from dragoman.cli.teachers import (
     PromptOption,
     RemoteOption,
     refuse_other_language,
+    refuse_useless_options,
 )
 from dragoman.cli.text_references import parse_languages
 from dragoman.errors import UserError, counted
@@ -72,7 +74,7 @@ def evaluate(
 ) -> None:
     """Measure the quality of a translator.
 
-    Prints BLEU, chrF and chrF++ of its translations, the perplexity of the references, and other scores.
+    Prints BLEU, chrF and chrF++ of its translations, and of a bundle, the perplexity of the references and more.
 
     Example: dragoman evaluate runs/multi30k-de-en --source test.de --reference test.en
     """
@@ -81,8 +83,9 @@ def evaluate(
     from dragoman.evaluation.evaluate import evaluate
     from dragoman.evaluation.perturbed import evaluate_perturbed, perturbed_table
 
-    if teacher is None and bundle is None:
+    if (teacher is None) == (bundle is None):
         raise UserError("name a bundle, or a teacher behind an address with --teacher")
+    refuse_useless_options(context, teacher is not None)
     if teacher is not None:
         given = AddressOptions(model, remote, key_file, key_variable, prompt, tuple(examples or ()), glossary)
         _evaluate_address(teacher, languages, given, source, reference, as_json)
@@ -108,9 +111,7 @@ def evaluate(
         f"{counted(report.sentences, 'sentence')} from {direction}, {report.decoding}; translated by "
         f"{' in '.join(engine_used.values())}"
     )
-    print(f"BLEU {report.bleu:.2f}  {report.bleu_signature}")
-    print(f"chrF {report.chrf:.2f}  {report.chrf_signature}")
-    print(f"chrF++ {report.chrf_pp:.2f}  {report.chrf_pp_signature}")
+    _print_scores(report.to_dict())
     if report.wrong_language is not None:
         print(f"in another language: {report.wrong_language:.1%} of the translations")
     print(f"perplexity {report.perplexity:.3f}  loss {report.loss:.4f} nats per token")
@@ -122,12 +123,17 @@ def evaluate(
         print(f"\n{perturbed_table(changed)}")
 
 
+def _print_scores(scores: Mapping[str, Any]) -> None:
+    for name, key in (("BLEU", "bleu"), ("chrF", "chrf"), ("chrF++", "chrf_pp")):
+        print(f"{name} {scores[key]:.2f}  {scores[f'{key}_signature']}")
+
+
 def _evaluate_address(
     teacher: str, languages: str | None, given: AddressOptions, source: Path, reference: Path, as_json: bool
 ) -> None:
     """Score a teacher; a translation that would be rejected counts as empty, and a line without letters as copied."""
     from dragoman.corpus.corpus import read_texts
-    from dragoman.evaluation.metrics import corpus_scores
+    from dragoman.evaluation.evaluate import score_texts
     from dragoman.synthesis.answer_log import AnswerLog
     from dragoman.synthesis.sentence_groups import group_sentences
     from dragoman.synthesis.synthesis import SynthesisSettings, open_synthesis
@@ -168,11 +174,10 @@ def _evaluate_address(
         read = {text: answer if isinstance(answer, str) else "" for text, answer in synthesis.pairs.read(groups)}
     delete_unfinished(kept)
     translations = [read.get(collapse_spaces(text), text) for text in sources]
-    scores, rejections = corpus_scores(translations, references), synthesis.pairs.rejections
+    scores, rejections = score_texts(translations, references), synthesis.pairs.rejections
     if as_json:
-        print_json({"sentences": len(sources), **scores, "rejected": dict(rejections.counts)})
+        print_json(scores | {"rejected": dict(rejections.counts)})
         return
     print(f"{counted(len(sources), 'sentence')}, translated by {opened.name}; {synthesis.collector.describe_usage()}")
-    print(f"BLEU {scores['bleu']:.2f}  {scores['bleu_signature']}")
-    print(f"chrF {scores['chrf']:.2f}  {scores['chrf_signature']}")
+    _print_scores(scores)
     print(f"rejected: {rejections.counts.total():,}, which count as empty\n{rejections.table()}".rstrip())

@@ -21,7 +21,7 @@ from dragoman.cli.text_files import (
     ValidationOption,
 )
 from dragoman.cli.text_references import FileOptions
-from dragoman.cli.training_texts import KeepAllOption, MonoOption, StartFromOption, TrainingTexts
+from dragoman.cli.training_texts import Force, KeepAllOption, MonoOption, StartFromOption, TrainingTexts
 from dragoman.errors import UserError, escape_controls
 
 FILES_HELP = "Two line-aligned files, source first, or files in other formats, such as memory.tmx."
@@ -45,6 +45,7 @@ def init(
     columns: ColumnsOption = None,
     header: HeaderOption = None,
     quotes: QuotesOption = None,
+    force: Force = False,
     data_dir: DataDirectory = None,
 ) -> None:
     """Write a recipe for your text.
@@ -67,10 +68,13 @@ def init(
         files, validation or (), test or (), described, minutes, data_dir, keep_all, start_from, mono=mono or ()
     )
     made = texts.plan()
+    if not force:
+        made.refuse_short_stages()
     write_text(output, recipe_text(made.name, made.choices))
     if made.cleaned:
         print(made.cleaned)
         for warning in made.cleaned.warnings:
             print(escape_controls(warning), file=sys.stderr)
     print(made.summary(made.recipe()))
-    print(f"recipe: {output}; train with: {shlex.join(['dragoman', 'train', str(output)])}")
+    train = ["dragoman", "train", str(output), *(["--force"] if force else [])]
+    print(f"recipe: {output}; train with: {shlex.join(train)}")

@@ -35,6 +35,7 @@ from dragoman.cli.teachers import (
     parse_price,
     print_estimate,
     read_groups,
+    refuse_useless_options,
     synthesize_text,
 )
 from dragoman.cli.text_references import parse_languages
@@ -55,6 +56,7 @@ FORMATS = (".tsv", ".tsv.gz")
 
 
 def synthesize(
+    context: typer.Context,
     teacher: TeacherOption,
     mono: Annotated[
         Path, typer.Option(help="File to translate, one sentence per line (or .gz; - for standard input).")
@@ -140,6 +142,8 @@ def synthesize(
     from dragoman.synthesis.synthesis import SynthesisSettings
     from dragoman.synthesis.teachers import TeacherAddress
 
+    address = TeacherAddress.parse(teacher)
+    refuse_useless_options(context, address is not None)
     if minimum_chrf is not None and round_trip is None:
         raise UserError("--minimum-chrf compares texts with those that --round-trip translates back; give both")
     refuse_other_formats(str(mono))
@@ -152,15 +156,11 @@ def synthesize(
     given = AddressOptions(
         model, remote, key_file, key_variable, prompt, tuple(examples or ()), glossary, candidates, sentences
     )
-    address = TeacherAddress.parse(teacher)
     codes = parse_languages(languages) if languages else None
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=False, languages=codes or (None, None))
     opened: Teacher
     noise_seed = None
     if address is None:
-        given.refuse_with_bundle()
-        if show_prompt or price or max_cost is not None:
-            raise UserError("--show-prompt, --price and --max-cost are for teachers behind an address")
         texts = _open_bundle(Path(teacher), method, overrides or [], options)
         bundle, decoding = texts.translator.bundle, texts.translator.decoding
         codes, opened = bundle.recipe.data.languages, BundleTeacher(teacher, texts)
@@ -169,8 +169,6 @@ def synthesize(
         noise_seed = decoding.seed if method == NOISED else None
         parallel = 1
     else:
-        if overrides or method != "beam":
-            raise UserError("--set and --method are for bundles; the teacher is behind an address")
         if codes is None:
             raise UserError(f"{address}: add --languages, such as --languages de-hsb")
         _refuse_useless_limit(price, max_cost)

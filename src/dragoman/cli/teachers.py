@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -72,6 +73,48 @@ ParallelOption = Annotated[
     typer.Option("--parallel", min=1, max=256, help="Requests at once, at most; fewer if the server is not faster."),
 ]
 
+_ENGINE = {"engine", "device", "compute_type", "verbose"}
+_REQUESTS = {"model", "remote", "key_file", "key_variable", "parallel", "prompt", "glossary"}
+
+NEED_BUNDLE = {
+    "distill": {"round_trip", "directions", "force"},
+    "evaluate": {*_ENGINE, "overrides", "perturbed", "source_language", "target_language"},
+    "synthesize": {*_ENGINE, "overrides", "method"},
+}
+"""The options of each command that have no effect on a teacher behind an address."""
+
+NEED_ADDRESS = {
+    "distill": {*_REQUESTS, "languages"},
+    "evaluate": {*_REQUESTS, "languages", "examples"},
+    "synthesize": {*_REQUESTS, "candidates", "sentences", "show_prompt", "price", "max_cost"},
+}
+"""The options of each command that have no effect on a bundle."""
+
+
+def refuse_useless_options(context: typer.Context, is_address: bool) -> None:
+    """Check that each given option has an effect.
+
+    Args:
+        context: The command, with what was given.
+        is_address: Whether the teacher is behind an address, and not a bundle.
+
+    Raises:
+        UserError: One has none; the message names it.
+    """
+    useless = (NEED_BUNDLE if is_address else NEED_ADDRESS)[str(context.info_name)]
+    if context.params.get("round_trip"):  # a bundle that translates back
+        useless = useless - _ENGINE
+    for option in context.command.params:
+        source = context.get_parameter_source(str(option.name))
+        if option.name in useless and source is not None and source.name == "COMMANDLINE":
+            kinds = ("a bundle", "a teacher behind an address")
+            needed, given = kinds if is_address else reversed(kinds)
+            raise UserError(f"{option.opts[0]} has no effect with {given}, only with {needed}; remove it")
+
+
+SAMPLE_SEED = 1
+"""Chooses what is translated if there is no time for the whole text."""
+
 ESTIMATED_SENTENCES = 20
 """Sentences that --estimate translates at least, and shows."""
 
@@ -89,21 +132,6 @@ class AddressOptions:
     glossary: Path | None = None
     candidates: int = 1
     size: int | None = None
-
-    def refuse_with_bundle(self) -> None:
-        """Raises UserError if one was given, as a bundle on this machine has none of them."""
-        given = {
-            "model": self.model,
-            "remote": self.remote,
-            "key-file": self.key_file,
-            "key-variable": self.key_variable,
-            "prompt": self.prompt,
-            "glossary": self.glossary,
-            "candidates": self.candidates > 1,
-            "sentences": self.size,
-        }
-        if names := [f"--{name}" for name, value in given.items() if value]:
-            raise UserError(f"{names[0]} is for a teacher behind an address; the teacher is a bundle on this machine")
 
     def read_examples(self, languages: Languages) -> list[Pair]:
         """The pairs of --examples; none without it."""
@@ -283,7 +311,7 @@ def synthesize_text(
     seconds: float | None = None,
     *,
     marked: bool = True,
-) -> None:
+) -> str:
     """Translate groups, and write the pairs that are left.
 
     Args:
@@ -292,8 +320,11 @@ def synthesize_text(
         groups: The text.
         settings: How to ask.
         output: The file to write.
-        seconds: The time for translating; what does not fit is left out.
+        seconds: The time for translating; if it is too short, a random sample of the groups is translated.
         marked: Whether the output states that it is machine-translated.
+
+    Returns:
+        How much was left out because of that, or nothing.
 
     Raises:
         UserError: The teacher is gone or bad, or no pair is left.
@@ -305,6 +336,8 @@ def synthesize_text(
     from dragoman.system.resumable import only_writer
     from dragoman.training.loop.stop import StopFlag, stop_on_signals
 
+    if seconds is not None:
+        groups = random.Random(SAMPLE_SEED).sample(groups, len(groups))
     flag, end = StopFlag(), math.inf if seconds is None else time.monotonic() + seconds
     with (
         ProgressLine("synthesize") as line,
@@ -334,7 +367,11 @@ def synthesize_text(
         for finding in written.findings:
             line.log(finding)
         line.log(f"{output}: {written}; {synthesis.collector.describe_usage()}")
-        if synthesis.collector.limit_reached:
+        count, total = written.rejections.sentences, sum(len(each.sentences) for each in groups)
+        skipped = "" if count == total or seconds is None else f"{total - count:,} of {counted(total, 'sentence')}"
+        if skipped:
+            line.log(f"not translated, because there was no time: {skipped}; the others are a random sample")
+        elif synthesis.collector.limit_reached:
             line.log(
                 f"more would cost more than --max-cost; to translate the rest, delete {output}, and repeat the command "
                 "with --resume and a higher --max-cost"
@@ -343,3 +380,4 @@ def synthesize_text(
             line.log(f"to train on it: dragoman train FILES {output}")
     if complete or seconds is not None:
         delete_unfinished(output)
+    return f"of a random sample: there was no time for {skipped}" if skipped else ""

@@ -158,7 +158,9 @@ def train(
     )
     loaded, planned = _find_recipe(files, overrides or [], output, resume)
     run = output or RUNS / loaded.name
-    if has_stages(loaded) and not (resume or force) and not has_several_processes():
+    if planned and not force:
+        planned.refuse_short_stages(overrides or [], minutes)
+    elif has_stages(loaded) and not (resume or force or has_several_processes()):
         refuse_short_stages(loaded, measure_speed(loaded.training.device, loaded.training.threads))
     resumed: Resume = "auto" if resume == "auto" else resume is not None
     speed = planned.expect(loaded).tokens_per_second if planned else None

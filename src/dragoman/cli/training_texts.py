@@ -63,7 +63,7 @@ MonoOption = Annotated[
 
 Force = Annotated[
     bool,
-    typer.Option("--force", help="Train a student or a teacher even if the time is too short for useful translations."),
+    typer.Option("--force", help="Allow a time that is too short for useful translations of a student or a teacher."),
 ]
 
 
@@ -139,7 +139,7 @@ class TrainingTexts:
 
     def plan(self, overrides: Sequence[str] = ()) -> PlannedRecipe:
         """The recipe for these files; a bundle to start from must agree with it and with the overrides."""
-        from dragoman.corpus.checks import existing_file
+        from dragoman.corpus.corpus import count_texts
         from dragoman.dataset.pairs import check_first_pairs
         from dragoman.planning.plan import plan_recipe
         from dragoman.system.progress import ProgressLine
@@ -149,7 +149,7 @@ class TrainingTexts:
         if self.limit and (warning := self._describe_delay(self.limit)):
             print_to_stderr(warning)
         for file in self.mono:
-            existing_file(file)
+            count_texts(file)
             if texts.directions:
                 mono_language(file, list(dict.fromkeys(chain.from_iterable(texts.directions))))
         held_out = (*texts.validation, *texts.test)

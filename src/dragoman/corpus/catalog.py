@@ -103,7 +103,7 @@ def find_entry(name: str, data_directory: Path | None = None) -> CatalogEntry:
     if name not in entries:
         raise UserError(
             f"the catalog has no {name!r}, only {', '.join(CATALOG)}{nearest(name, entries)}\nOther corpora are read "
-            f"from DIRECTORY/{name}/SPLIT.LANGUAGE.gz, with the DIRECTORY given by --data-dir or DRAGOMAN_DATA."
+            f"from DIRECTORY/{name}/SPLIT.LANGUAGE.gz; the environment variable DRAGOMAN_DATA names the DIRECTORY."
         )
     return entries[name]
 

@@ -91,6 +91,7 @@ def fetch(name: str, *, data_directory: Path | None = None) -> list[Path]:
 
 def _manual_steps(files: Sequence[CatalogFile], data_directory: Path | None) -> str:
     missing = [file for file in files if find_file(file, data_directory) is None]
+    mirror = find_data_directory(data_directory)
     checksums = [f"  (sha256 {file.sha256})" if file.sha256 else "" for file in missing]
     return "\n".join(
         [
@@ -99,7 +100,7 @@ def _manual_steps(files: Sequence[CatalogFile], data_directory: Path | None) -> 
                 f"  {cache_directory() / file.path}{checksum}"
                 for file, checksum in zip(missing, checksums, strict=True)
             ),
-            "or in the directory given by --data-dir or DRAGOMAN_DATA:",
+            f"or in {mirror or 'the directory that the environment variable DRAGOMAN_DATA names'}:",
             *(f"  {file.path}" for file in missing),
         ]
     )

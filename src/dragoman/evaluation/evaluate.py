@@ -88,14 +88,21 @@ def score_translations(
     translator: Translator, translations: Sequence[str], references: Sequence[str]
 ) -> dict[str, Any]:
     """The fields of a `Report` that follow from translations, for which the model is not needed again."""
+    return {
+        **score_texts(translations, references),
+        "wrong_language": _wrong_language(translator.bundle, translations),
+        "decoding": describe_decoding(translator.decoding),
+    }
+
+
+def score_texts(translations: Sequence[str], references: Sequence[str]) -> dict[str, Any]:
+    """BLEU, chrF and chrF++ with their signatures, as fields of a `Report`, of translations by anyone."""
     chrf_pp, chrf_pp_signature = chrf_plus_plus(translations, references)
     return {
         "sentences": len(translations),
         **corpus_scores(translations, references),
         "chrf_pp": chrf_pp,
         "chrf_pp_signature": chrf_pp_signature,
-        "wrong_language": _wrong_language(translator.bundle, translations),
-        "decoding": describe_decoding(translator.decoding),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -17,7 +17,7 @@ from dragoman.settings import Model, Recipe
 from dragoman.system.cpu import WaitingClock, default_threads
 from dragoman.system.device import choose_device, compute_dtype
 from dragoman.training.report.verdict import FEW_EPOCHS, FEW_PAIRS
-from dragoman.training.stages.recipes import check_stage_corpora, needed_teachers
+from dragoman.training.stages.recipes import check_stage_corpora, has_stages, needed_teachers
 
 FEW_STEPS = 400
 """Steps below which training is too short.
@@ -308,20 +308,50 @@ FILLING = 0.8
 """Target tokens of a batch, relative to its maximum."""
 
 
-def refuse_short_stages(recipe: Recipe, machine: MachineSpeed) -> None:
+MARGIN = 1.1
+"""The shortest time that is named, relative to that of `FEW_STEPS`: the speed of a machine changes by some percent."""
+
+
+def refuse_short_stages(
+    recipe: Recipe,
+    machine: MachineSpeed,
+    given: float | None = None,
+    plan: Callable[[float], Recipe] | None = None,
+) -> None:
     """Check that teachers and students have time for `FEW_STEPS`, before anything is trained.
 
     Args:
-        recipe: A recipe with stages. A budget in steps or epochs is a deliberate choice, and not checked.
+        recipe: A recipe with stages; others are not checked. A budget in steps or epochs is a deliberate choice, and
+            not checked.
         machine: The speed of this machine.
+        given: The minutes of the command, if training gets only a part of them.
+        plan: Returns the recipe for other minutes of training, which may have another model; by default, this one.
 
     Raises:
         UserError: The time is too short; the message names the shortest sensible time.
     """
     check_stage_corpora(recipe)
-    training, teachers = recipe.training, recipe.teachers
-    if training.minutes is None:
+    minutes = recipe.training.minutes
+    if minutes is None or not has_stages(recipe):
         return
+    shortest, name = _shortest_minutes(recipe, machine)
+    if shortest <= minutes:
+        return
+    steps, enough = int(FEW_STEPS * minutes / shortest), 0.0
+    while shortest > enough:
+        enough = MARGIN * shortest
+        shortest, _ = _shortest_minutes(plan(enough) if plan else recipe, machine)
+    given = given or minutes
+    advised = counted(math.ceil(enough * given / minutes), "minute")
+    raise UserError(
+        f"{describe_minutes(given)} is too short: {name} would take only about {steps:,} steps, and with fewer than "
+        f"{FEW_STEPS:,}, its translations are useless; give at least {advised}, or use --force"
+    )
+
+
+def _shortest_minutes(recipe: Recipe, machine: MachineSpeed) -> tuple[float, str]:
+    """The minutes of training in which each translator takes `FEW_STEPS`, and the translator that needs them."""
+    training, teachers = recipe.training, recipe.teachers
     trained = needed_teachers(recipe)
     last = 1 - len(trained) * teachers.share - teachers.translation_share
     shares = {f"the {direction} teacher": teachers.share for direction in trained}
@@ -329,11 +359,4 @@ def refuse_short_stages(recipe: Recipe, machine: MachineSpeed) -> None:
     speed = recipe_speed(recipe, machine, count_parameters(recipe.model, recipe.text.vocabulary_size))
     seconds_per_step = FILLING * training.batch_tokens * training.accumulation / speed
     name, share = min(shares.items(), key=lambda each: each[1])
-    steps = int(60 * training.minutes * share / seconds_per_step)
-    if steps < FEW_STEPS:
-        shortest = math.ceil(FEW_STEPS * seconds_per_step / share / 60)
-        raise UserError(
-            f"{describe_minutes(training.minutes)} are too short: {name} would take only about {steps:,} steps, and "
-            f"with fewer than {FEW_STEPS:,}, its translations are useless; give at least "
-            f"{counted(shortest, 'minute')}, or use --force"
-        )
+    return FEW_STEPS * seconds_per_step / share / 60, name

@@ -34,6 +34,7 @@ from dragoman.planning.budget import (
     expect_training,
     measure_chosen_speed,
     plan_budget,
+    refuse_short_stages,
 )
 from dragoman.planning.choose import (
     LARGE_MODEL,
@@ -60,6 +61,7 @@ from dragoman.system.time_limit import TimeLimit
 from dragoman.text.multilingual import name_direction
 from dragoman.training.report.verdict import FEW_EPOCHS
 from dragoman.training.run.run_data import check_start_fits
+from dragoman.training.stages.text import require_mono_language
 
 ADAPTED = "-adapted"
 """The end of the name of a recipe that starts from a bundle, whose run is often called like the languages."""
@@ -131,6 +133,7 @@ class PlannedRecipe:
         machine: The speed of the machine.
         cleaned: What was left out of the training text.
         start: The bundle that the training starts from.
+        texts: The text.
     """
 
     name: str
@@ -138,11 +141,25 @@ class PlannedRecipe:
     facts: TextFacts
     machine: MachineSpeed
     cleaned: CleanedText | None
-    start: StartingPoint | None = None
+    start: StartingPoint | None
+    texts: Texts
 
     def recipe(self, overrides: Sequence[str] = ()) -> Recipe:
         """The recipe with overrides, ``SECTION.KEY=VALUE`` each; UserError if they are invalid."""
         return build_recipe(as_document(self.name, self.choices), overrides, self.name)
+
+    def refuse_short_stages(self, overrides: Sequence[str] = (), given: float | None = None) -> None:
+        """Raises UserError if stages have too little time, see `dragoman.planning.budget.refuse_short_stages`.
+
+        Args:
+            overrides: Those of the recipe.
+            given: The minutes of the command, if training gets only a part of them.
+        """
+
+        def plan(minutes: float) -> Recipe:
+            return plan_with(self.texts, self.facts, minutes, self.machine, start=self.start).recipe(overrides)
+
+        refuse_short_stages(self.recipe(overrides), self.machine, given, plan)
 
     def expect(self, recipe: Recipe) -> ExpectedTraining:
         """How long training takes on this machine.
@@ -233,6 +250,9 @@ def plan_recipe(
     texts = replace(texts, train=train, join=overridden(overrides, "data.join") is not False)
     data, cleaned = clean_data(texts.data(), data_directory, log, update)
     facts, sample = collect_facts(data.weighted, texts.languages, data_directory, texts.directions)
+    if not texts.directions:  # as training does, before anything else takes long
+        reversed_pairs = [pair.reversed for pair in sample]
+        require_mono_language(texts.mono, reversed_pairs, texts.languages[::-1], "--mono")
     if untrained := [each for each in texts.directions if each not in facts.by_direction]:
         given = {frozenset(data.languages_of(each.corpus)) for each in data.weighted}
         if machine_made := [name_direction(each) for each in untrained if frozenset(each) in given]:
@@ -319,7 +339,7 @@ def plan_with(
         settings = choose_adaptation(facts, start, budget)
         name, longest = f"{name}{ADAPTED}", min(MAX_TOKENS, start.recipe.model.max_length - 1)
     choices = {**_choose_data(texts, facts, cleaned, longest), **settings, **_choose_mono(texts)}
-    return PlannedRecipe(name, choices, facts, machine, cleaned, start)
+    return PlannedRecipe(name, choices, facts, machine, cleaned, start, texts)
 
 
 def choose_size(facts: TextFacts, minutes: float | None, machine: MachineSpeed) -> tuple[ModelSize, PlannedBudget]:

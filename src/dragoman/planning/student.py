@@ -171,7 +171,7 @@ def plan_student_of_text(
     """Choose a recipe for a student of a teacher that is no bundle, and has translated its training text.
 
     Args:
-        plan: What it is planned for; its teachers do not matter.
+        plan: What it is planned for; it names what has translated the text.
         train: The text with its translations by the teacher.
         languages: Source and target.
         overrides: ``SECTION.KEY=VALUE`` each.
@@ -186,7 +186,8 @@ def plan_student_of_text(
     base, subwords = made.recipe(), STUDENT_SIZES[plan.size].subwords
     subwords = min(base.text.vocabulary_size, subwords)
     document = _choose_sections(plan, base, made.facts, 0, subwords, made.machine) | {
-        "name": f"{'-'.join(languages)}-{plan.size}"
+        "name": f"{'-'.join(languages)}-{plan.size}",
+        "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
     }
     recipe = build_recipe(document, overrides, origin=f"{plan.size} student")
     log(_describe_plan(plan, recipe, made.facts, 0, made.machine))

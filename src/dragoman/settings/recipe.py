@@ -81,6 +81,11 @@ class Recipe(Settings):
     distillation: Distillation = Distillation()
     teachers: Teachers = Teachers()
 
+    @property
+    def validates_on_translations(self) -> bool:
+        """Whether the references of the validation text are by the teacher, so that its scores show imitation."""
+        return self.distillation.translated_by is not None and not self.data.validation
+
     def to_dict(self) -> dict[str, Any]:
         """Every resolved value as plain data for TOML and JSON, without unset (None) values."""
         return self.model_dump(mode="json", exclude_none=True)

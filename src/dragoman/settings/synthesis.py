@@ -51,6 +51,12 @@ class Distillation(Settings):
         "ensemble; none: no such pairs. The new translator has the tokenizers of the first one if the section text is "
         "the same.",
     )
+    translated_by: str | None = Field(
+        None,
+        min_length=1,
+        description="What has translated the training text itself, if no bundle did: the language model or the "
+        "service; for the card and the report. Held-out pairs are its translations, too.",
+    )
     mono: tuple[str, ...] = Field(
         (), description="Files with one sentence of the source language per line, plain or .gz, to translate too."
     )

@@ -361,6 +361,10 @@ class TeacherAddress:
     def __str__(self) -> str:
         return self.url if self.protocol == "chat" else f"{self.protocol}:{self.url}"
 
+    def describe(self, model: str | None) -> str:
+        """The kind of the teacher, with the name of the language model or the address of the service."""
+        return f"the language model {model}" if self.protocol == "chat" else f"the translation service {self}"
+
     def clients(self, key: str | None) -> Callable[[], HttpClient]:
         """What returns the client of the thread that calls it."""
         local = threading.local()

@@ -45,7 +45,7 @@ COMPARISON = "Comparison"
 
 REPEATS = 3  # of the measurement of the speed, of which the fastest counts: other programs only slow it down
 MAX_SECONDS = 120.0  # for more than one of them
-LEAST_TIMED = 0.5  # of the sentences; with fewer that end properly, the speed means nothing
+LEAST_TIMED = 0.5  # of the sentences; with fewer usual translations, the speed means nothing
 TEACHER_SHARE = 0.25  # of the time left, for one translation by the teacher: each translator does that at least twice
 
 
@@ -121,7 +121,9 @@ def compare_with_teachers(
         each.texts = each.translate(sources)
         meter.advance(len(pairs))
         each.seconds.clear()  # the first call is slower
-    timed = [source for source, *texts in zip(sources, *(each.texts for each in compared), strict=True) if _end(texts)]
+    timed = [
+        source for source, *texts in zip(sources, *(each.texts for each in compared), strict=True) if _are_usual(texts)
+    ]
     is_timed = len(timed) >= LEAST_TIMED * len(sources)
     gc.collect()
     frozen = gc.get_freeze_count()  # by the program that calls this
@@ -138,13 +140,15 @@ def compare_with_teachers(
     finally:
         if not frozen:
             gc.unfreeze()
-    loops = len(sources) - len(timed)
-    speed = f"the speed was not measured, because {loops:,} translations repeat words over and over"
+    others = len(sources) - len(timed)
+    speed = f"the speed was not measured, because {others:,} translations are empty or repeat words over and over"
     if is_timed:
         ratio = min(greedy.seconds) / min(new.seconds)
         speed = f"this translator is {ratio:.1f} times as fast as {{who}} with greedy search"
-        if loops:
-            speed += f", without {counted(loops, 'sentence')} whose translations repeat words over and over"
+        if others:
+            speed += (
+                f", without {counted(others, 'sentence')} whose translations are empty or repeat words over and over"
+            )
     sizes = ", ".join(f"{size:.1f} MB in {kind}" for kind, size in sizes_on_disk(student.paths[0]).items())
     tests = paired_tests(teacher.texts, new.texts, references)
     paths = " and ".join(map(str, teachers.paths))
@@ -165,9 +169,12 @@ def compare_with_teachers(
     return StudentCard(rows, sentences, general)
 
 
-def _end(texts: Sequence[str]) -> bool:
-    """Whether no translation of a sentence repeats words until it is cut off, which takes long and means nothing."""
-    return all(count_repeats(text) < MIN_REPEATS for text in texts)
+def _are_usual(texts: Sequence[str]) -> bool:
+    """Whether the time of the translations of a sentence means something.
+
+    An empty one takes no time, and one that repeats words until it is cut off takes long.
+    """
+    return all(text.strip() and count_repeats(text) < MIN_REPEATS for text in texts)
 
 
 COLUMNS = ("search", "engine", "BLEU", "chrF", "sentences/s", "MB on disk")

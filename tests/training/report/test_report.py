@@ -25,6 +25,7 @@ from metric_lines import (
     validation_line,
 )
 
+from dragoman.settings import Distillation
 from dragoman.training.report.report import render_report
 
 HOSTILE = "</dd><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -148,6 +149,16 @@ def test_the_verdict_comes_first() -> None:
     assert "Good on captions:test" in render(FINISHED_RUN).text
     assert "Useless on the validation text, at step 100" in render([validation_line(100, bleu=0.0, chrf=5.0)]).text
     assert "No verdict yet" in render([train_line(50)]).text
+
+
+@pytest.mark.parametrize("validation", [(), ("people.tsv",)])
+def test_translations_by_a_teacher_are_not_called_references(validation: tuple[str, ...]) -> None:
+    data = RECIPE.data.model_copy(update={"validation": validation})
+    update = {"distillation": Distillation(translated_by="the language model m"), "data": data}
+    student, sample = RECIPE.model_copy(update=update), {"source": "a", "reference": "b", "translation": "b"}
+    page = render_report(student, FACTS, [validation_line(100, samples=[sample])])
+    assert ("Translation by the teacher" in page) == ("which the teacher has translated" in page) == (not validation)
+    assert ("<dt>Reference</dt>" in page) == ("identical to the reference" in page) == bool(validation)
 
 
 def test_the_verdict_mentions_too_little_training() -> None:

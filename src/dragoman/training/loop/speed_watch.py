@@ -11,6 +11,9 @@ from dragoman.system.cpu import Waiting, WaitingClock, usable_cores
 PERIOD = 60.0
 """Seconds of training steps that are measured together."""
 
+LEAST_PERIOD = 10.0
+"""Seconds that are enough at the end of training, of which a short one has no whole minute."""
+
 SLOW = 1 / 3
 """The share of the expected speed below which training is slow."""
 
@@ -87,12 +90,17 @@ class SpeedWatch:
             seconds: The time of the step.
         """
         self._tokens, self._seconds = self._tokens + tokens, self._seconds + seconds
-        if self._seconds < PERIOD:
-            return False, None
+        return (True, self._measure()) if self._seconds >= PERIOD else (False, None)
+
+    def end(self) -> SlowPeriod | None:
+        """What was wrong with the steps after the last whole minute, if they took long enough to know."""
+        return self._measure() if self._seconds >= LEAST_PERIOD else None
+
+    def _measure(self) -> SlowPeriod | None:
         speed, waiting = self._tokens / self._seconds, self._clock.read()
         self._tokens, self._seconds, self._fastest = 0, 0.0, max(self._fastest, speed)
         expected = self._planned or self._fastest
         is_slow = speed < SLOW * expected
         if not is_slow and (waiting.processor or 0.0) <= MOST_WAITING:
-            return True, None
-        return True, SlowPeriod(speed, expected if is_slow else None, self._planned is not None, waiting)
+            return None
+        return SlowPeriod(speed, expected if is_slow else None, self._planned is not None, waiting)

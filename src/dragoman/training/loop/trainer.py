@@ -351,7 +351,10 @@ class Trainer:
             if stop or validating or (elapsed and not self._validation_is_due):
                 self.save()
                 saved = progress.seconds
-        return self.budget.is_finished(progress)
+        is_finished = self.budget.is_finished(progress)
+        if is_finished and (slow := self._speed.end()):
+            self.log.speed(self.position, slow)
+        return is_finished
 
     def take_step(self, batches: Sequence[list[Batch]]) -> None:
         """One optimizer step down the gradient of the mean loss over all target tokens of the batches."""

@@ -43,6 +43,7 @@ def run_facts(
         *((f"Parameters, {part.replace('_', ' ')}", f"{number:,}") for part, number in by_size),
         ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
         ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out: too long, or text of validation pairs)"),
+        *([("Teacher", service)] if (service := trainer.recipe.distillation.translated_by) else []),
         *describe_tagged(data.train, data.source.vocabulary.bos),
         *([("Cleaning", str(cleaned))] if cleaned else []),
         *stages,

@@ -72,7 +72,8 @@ def judge_run(metrics: Metrics, recipe: Recipe, about_text: Sequence[str] = ()) 
     best = next((line for line in reversed(validations) if line["best"]), None)
     scores = [judge_scores(test, name) for name, test in tests.items()]
     if best and not scores:
-        place = f"the validation text, at step {best['step']:,}"
+        whose = ", which the teacher has translated" if recipe.validates_on_translations else ""
+        place = f"the validation text{whose}, at step {best['step']:,}"
         directions = {f"{name}, {place}": line for name, line in best.get("directions", {}).items()}
         scores = [judge_scores(line, scope) for scope, line in (directions or {place: best}).items()]
     # The loss of a student is that of references, which it does not imitate.

@@ -184,24 +184,32 @@ def check_mono_language(recipe: Recipe, text: StageText) -> None:
         UserError: A file to translate back is not in the target language of the training text, or one for distillation
             is not in the source language.
     """
-    languages = recipe.data.languages
-    if recipe.data.directions:
-        return
-    _require_language("backtranslation.mono", recipe.backtranslation.mono, text, languages, side=1)
-    _require_language("distillation.mono", recipe.distillation.mono, text, languages, side=0)
-
-
-def _require_language(key: str, files: Sequence[str], text: StageText, languages: Languages, side: int) -> None:
-    """Check that monolingual files are in the language of one side of the training text."""
-    if not files:
+    back, forward, languages = recipe.backtranslation.mono, recipe.distillation.mono, recipe.data.languages
+    if recipe.data.directions or not (back or forward):
         return
     source, target = languages
     corpus = read_corpus(file_pair(text.directory / "train-0"), source_language=source, target_language=target)
-    pairs = [(pair.source, pair.target) for pair in islice(corpus, COMPARED_PAIRS)]
-    expected, other = languages[side], languages[1 - side]
-    described = describe_text([pair[side] for pair in pairs], [pair[1 - side] for pair in pairs], (expected, other))
-    language = LanguageChecker(described, expected, other)
-    advice = f"{key} must be in that language; remove these lines or the file"
+    pairs = list(islice(corpus, COMPARED_PAIRS))
+    require_mono_language(back, [pair.reversed for pair in pairs], languages[::-1], "backtranslation.mono")
+    require_mono_language(forward, pairs, languages, "distillation.mono")
+
+
+def require_mono_language(files: Sequence[str], pairs: Sequence[Pair], languages: Languages, name: str) -> None:
+    """Check that monolingual files are in the source language of pairs.
+
+    Args:
+        files: The files.
+        pairs: Some training pairs.
+        languages: Source and target of the pairs.
+        name: The setting or the option with the files, for the error.
+
+    Raises:
+        UserError: Too many of the first lines of a file look like another language.
+    """
+    expected, _ = languages
+    described = describe_text([pair.source for pair in pairs], [pair.target for pair in pairs], languages)
+    language = LanguageChecker(described, *languages)
+    advice = f"{name} must be in that language; remove these lines or the file"
     for file in files:
         with closing(read_lines(Path(file))) as lines:
             require_language(lines, language, file, expected, advice)
