@@ -106,7 +106,7 @@ def test_one_bad_request_is_rejected_after_the_others(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is asked a few times, and neither ends the run, nor is it asked again by --resume, nor shows the key."""
+    """It is asked a few times, and neither ends the run, nor shows the key."""
     monkeypatch.setattr("dragoman.synthesis.collect._FIRST_WAIT", 0.01)
     monkeypatch.setenv("TEACHER_KEY", "secret-key-123")
     server.bad[pairs[30].source] = fault
@@ -137,6 +137,57 @@ def test_a_server_that_answers_nothing_is_left(
     outcome = synthesize()
     assert (outcome.code, f"answers {status}" in outcome.error) == (2, True), outcome.error
     assert len(server.bodies) <= 6
+
+
+def test_the_last_request_may_be_the_bad_one(
+    synthesize: Any, server: TeacherServer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    """One sentence that was answered before shows that the server works."""
+    server.bad[pairs[-1].source] = 413
+    outcome = synthesize("--parallel", "1")
+    assert (outcome.code, "10  refused by the server" in outcome.error) == (0, True), outcome.error
+    assert len(read_output(tmp_path / "out.tsv")) == len(pairs) - 10
+    assert sum(len(sentences_of(prompt)) for prompt in server.prompts) == len(pairs) - 10 + 1
+
+
+@pytest.mark.parametrize("fault", [500, 400, "no completion", "damaged"])
+@pytest.mark.parametrize("answered", [0, 1, 11])
+def test_failures_of_a_broken_server_are_no_answers(
+    fault: int | str,
+    answered: int,
+    synthesize: Any,
+    server: TeacherServer,
+    pairs: list[Pair],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whether it breaks at once or near the end, the command ends with an error, and --resume asks for the rest."""
+    monkeypatch.setattr("dragoman.synthesis.collect._FIRST_WAIT", 0.001)
+    monkeypatch.setattr("dragoman.synthesis.collect._LONGEST_WAIT", 0.01)
+    server.faults.extend([*[""] * answered, *[fault] * 1000])
+    for _ in range(2):
+        outcome = synthesize("--resume")
+        assert (outcome.code, "in a row have failed" in outcome.error or fault == 400) == (2, True), outcome.error
+        assert (tmp_path / "out.tsv.partial").exists() is (answered > 0)
+    server.faults.clear()
+    before = len(server.bodies)
+    assert synthesize("--resume").code == 0
+    assert read_output(tmp_path / "out.tsv") == [(pair.source, pair.target) for pair in pairs]
+    assert len(server.bodies) - before == LINES // 10 - answered
+
+
+@pytest.mark.parametrize("asked", ["0", "-5", "0.001", "Mon, 01 Jan 2001 00:00:00 GMT"])
+def test_a_server_that_asks_for_no_wait_is_not_flooded(
+    asked: str, synthesize: Any, server: TeacherServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.synthesis.collect._BETWEEN_MESSAGES", 0.0)
+    monkeypatch.setattr("dragoman.synthesis.collect._FIRST_WAIT", 0.01)
+    server.retry_after = asked
+    server.faults.extend([429] * 5)
+    outcome = synthesize("--parallel", "1")
+    assert outcome.code == 0, outcome.error
+    waits = [float(line.split()[-2]) for line in outcome.error.splitlines() if line.endswith(" s")]
+    assert waits == [0.01, 0.02, 0.04, 0.08, 0.16]
 
 
 def test_a_server_that_cannot_be_reached_is_left(

@@ -35,7 +35,7 @@ MOST_FAILURES = 5
 """A request that fails so often by itself (500, a damaged reply) is not sent again."""
 
 MOST_IN_A_ROW = 20
-"""After so many failures without an answer in between, the server counts as broken, although it has answered."""
+"""After so many failures without an answer in between, a server that has answered must answer a short request."""
 
 _REFUSED = (400, 413, 422)  # one request, such as a long one; other statuses concern all of them, such as a wrong key
 
@@ -177,22 +177,23 @@ class Collector:
     price: Price | None = None
     most_cost: float = math.inf
     limit_reached: bool = False
+    _answered: Request | None = None  # one that the server has answered
 
     def collect(self, requests: Iterable[Request]) -> Generator[tuple[Request, Answer]]:
         """Send the requests that have no stored answer, and yield each as soon as its answer is stored.
 
-        If the iteration is closed or `stop` is true, the answers to what was sent are stored, too. If a server that
-        answers others refuses a request, this failure is stored as its answer, so that it is not sent again.
+        If the iteration is closed or `stop` is true, the answers to what was sent are stored, too. If a server refuses
+        a request, and answers another one after that, the failure is yielded in place of an answer. If there is no
+        other one left, or many have failed in a row, a sentence that it has answered is sent again.
 
         Raises:
             UserError: The server refuses everything, does not answer any request for `PATIENCE` seconds, or has never
                 answered and cannot be reached for `FIRST_PATIENCE` seconds.
         """
         workers = _Workers(self.teacher, self.parallelism.most)
-        remaining = (each for each in requests if each.name not in self.answers)
+        remaining = self._without_answer(requests)
         again: deque[Request] = deque()
         upcoming: Request | None = None
-        is_last = False
         sent: set[str] = set()
         problem: Exception | None = None
         failures = _Failures(self.answers)
@@ -203,9 +204,12 @@ class Collector:
             while True:
                 if upcoming is None or upcoming.name in self.answers:  # the same sentences may occur twice
                     upcoming = next(remaining, None)
-                    is_last = upcoming is None
                     if upcoming is None and again:
                         upcoming = again.popleft()
+                if failures.is_probe_due(last=upcoming is None and not sent):
+                    if upcoming is not None:
+                        again.appendleft(upcoming)
+                    upcoming = failures.probe(self._answered)
                 self.limit_reached = upcoming is not None and self._reaches_limit(len(sent))
                 may_send = problem is None and not self.stop() and not self.limit_reached
                 if may_send and len(sent) < self.parallelism.now and time.monotonic() >= pause_until:
@@ -228,11 +232,13 @@ class Collector:
                     self.answers.append(request.name, result)
                     last_answer, losses = time.monotonic(), 0
                     self.parallelism.answered(result.usage.characters)
-                    yield request, result
-                    yield from failures.store()
+                    if not failures.is_probe(request):
+                        self._answered = request
+                        yield request, result
+                    yield from failures.explain()
                     continue
                 try:
-                    is_sent_again = failures.add(request, result, is_last)
+                    is_sent_again = failures.add(request, result)
                 except Exception as error:
                     problem = problem or error
                     continue
@@ -248,10 +254,11 @@ class Collector:
                         problem = UserError(f"{result}; start the server, or correct its address")
                     elif waited > PATIENCE and not result.concerns_request:
                         problem = UserError(f"{result}; it has not answered for {waited / 60:.0f} minutes")
-                    wait = wait if result.seconds is None else result.seconds
+                    if result.seconds is not None and result.seconds >= _FIRST_WAIT:
+                        wait = result.seconds
                 if is_sent_again:
                     again.append(request)  # behind the others, which it must not hold up
-                    pause_until = time.monotonic() + wait
+                    pause_until = max(pause_until, time.monotonic() + wait)
                     if time.monotonic() > last_message + _BETWEEN_MESSAGES:
                         self.log(f"{describe_failure(result)}; waiting {wait:.3g} s")
                         last_message = time.monotonic()
@@ -264,7 +271,13 @@ class Collector:
                     self.answers.append(request.name, result)
         if problem:
             raise problem
-        yield from failures.store()
+
+    def _without_answer(self, requests: Iterable[Request]) -> Iterator[Request]:
+        for request in requests:
+            if request.name not in self.answers:
+                yield request
+            elif self._answered is None:
+                self._answered = request
 
     def measure(self, requests: Sequence[Request]) -> Speed:
         """Send requests to measure the speed of the server, as many at once as there may be.
@@ -307,29 +320,31 @@ class Collector:
 class _Failures:
     """Requests that have failed, and those that are not sent again.
 
+    A request is only to blame if the server has answered another one after its last failure.
+
     Args:
-        answers: Stores what was paid for, and the failures of a server that answers other requests.
+        answers: Stores what was paid for.
     """
 
     def __init__(self, answers: AnswerLog) -> None:
         self._answers, self._works = answers, len(answers) > 0
         self._counts: Counter[str] = Counter()
         self._in_a_row = 0
-        self._refused: dict[str, tuple[Request, Answer]] = {}
+        self._unexplained: dict[str, tuple[Request, Answer]] = {}
+        self._probes = False
 
-    def add(self, request: Request, result: Answer | Exception, is_last: bool) -> bool:
+    def add(self, request: Request, result: Answer | Exception) -> bool:
         """Count a failure; returns whether the request is sent again.
 
         Args:
             request: What was sent.
             result: An answer with a failure, or what was raised.
-            is_last: Whether there is nothing else to send.
 
         Raises:
             Exception: The failure, if the others would fail, too.
         """
         if isinstance(result, Answer):
-            self._answers.append(f"{request.name} failed", result)  # it may have been paid for
+            self._answers.append(request.name, result)  # it may have been paid for
         elif isinstance(result, RefusedRequestError):
             if result.status not in _REFUSED or not self._works:
                 raise result
@@ -340,20 +355,48 @@ class _Failures:
         failure = describe_failure(result)
         self._in_a_row += 1
         self._counts[request.name] += 1
-        if self._in_a_row >= (MOST_IN_A_ROW if self._works else MOST_FAILURES) and not (self._works and is_last):
-            raise UserError(f"{failure}; {self._in_a_row} requests in a row have failed")
+        if self.is_probe(request) or (self._in_a_row >= MOST_FAILURES and not self._works):
+            raise self._broken(failure)
         if isinstance(result, RefusedRequestError) or self._counts[request.name] >= MOST_FAILURES:
-            self._refused[request.name] = request, Answer("", failure=failure)
+            self._unexplained[request.name] = request, Answer("", failure=failure)
             return False
         return True
 
-    def store(self) -> Iterator[tuple[Request, Answer]]:
-        """Store the failures of requests that are not sent again, as the server has answered others."""
-        self._works, self._in_a_row = True, 0
-        while self._refused:
-            name, (request, answer) = self._refused.popitem()
-            self._answers.append(name, answer)
+    def _broken(self, failure: str) -> UserError:
+        return UserError(f"{failure}; {self._in_a_row} requests in a row have failed")
+
+    def is_probe_due(self, last: bool) -> bool:
+        """Whether to find out who is to blame for failures; `last` is whether no other request is left."""
+        return not self._probes and (self._in_a_row >= MOST_IN_A_ROW or (last and bool(self._unexplained)))
+
+    def probe(self, answered: Request | None) -> Request:
+        """A short request that shows whether the server still answers.
+
+        Args:
+            answered: A request that it has answered.
+
+        Raises:
+            UserError: There is none.
+        """
+        if answered is None:
+            raise self._broken("the server has answered none of these requests")
+        self._probes = True
+        return Request(SentenceGroup(answered.group.sentences[:1]), 0, f"{answered.name}{_PROBE}")
+
+    def is_probe(self, request: Request) -> bool:
+        """Whether a request is that of `probe`."""
+        return request.name.endswith(_PROBE)
+
+    def explain(self) -> Iterator[tuple[Request, Answer]]:
+        """The failures of requests that are not sent again, after the server has answered another one."""
+        self._works, self._in_a_row, self._probes = True, 0, False
+        while self._unexplained:
+            name, (request, answer) = self._unexplained.popitem()
+            self._answers.fail(name, answer.failure)
             yield request, answer
+
+
+_PROBE = " again"  # at the end of the name
 
 
 def describe_failure(result: Answer | Exception) -> str:

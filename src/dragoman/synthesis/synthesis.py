@@ -264,7 +264,7 @@ class Synthesis:
         stored = sum(len(each.group.sentences) for each in requests if not each.candidate and each.name not in known)
         meter.advance(stored, skipped=True)
         watch = _Watch(self.pairs, self.max_rejected)
-        for request, _ in collector.collect(missing):
+        for request, _ in collector.collect(requests):
             meter.advance(len(request.group.sentences) if not request.candidate else 0)
             watch.answered(request)
         return all(each.name in self.pairs.answers for each in requests)
