@@ -284,6 +284,29 @@ def test_a_bad_teacher_is_stopped_early(synthesize: Any, server: TeacherServer, 
     assert not (tmp_path / "out.tsv").exists()
 
 
+def test_one_answer_for_all_sentences_is_not_kept(synthesize: Any, server: TeacherServer, tmp_path: Path) -> None:
+    server.translate = lambda source: "You have exceeded your quota. Please upgrade your plan."
+    outcome = synthesize()
+    assert (outcome.code, "same for many sentences" in outcome.error) == (2, True), outcome.error
+    assert not (tmp_path / "out.tsv").exists()
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_the_output_has_no_line_that_cannot_be_read(
+    side: str, synthesize: Any, server: TeacherServer, pairs: list[Pair], mono: Path, tmp_path: Path
+) -> None:
+    if side == "source":
+        mono.write_text(f"{(pairs[0].source * 2000)[:99_000]}\n{mono.read_text('utf-8')}", "utf-8")
+    else:
+        translate = server.translate
+        server.translate = lambda text: translate(text) * (2000 if text == pairs[0].source else 1)
+    outcome = synthesize()
+    assert outcome.code == 0, outcome.error
+    assert "1 line of more than 49,998 characters left out" in outcome.error or "too long" in outcome.error
+    assert len(read_output(tmp_path / "out.tsv")) == len(pairs) - (side == "target")
+    assert max(map(len, server.prompts)) < 50_000
+
+
 def test_a_limit_of_cost(synthesize: Any, server: TeacherServer, tmp_path: Path) -> None:
     assert synthesize("--max-cost", "1").code == 2
     whole = synthesize("--price", "1000:1000", output=tmp_path / "whole.tsv")

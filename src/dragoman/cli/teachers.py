@@ -200,11 +200,18 @@ def read_groups(
     Raises:
         UserError: A file is missing or in another language.
     """
-    from itertools import chain
+    from itertools import chain, filterfalse
 
     from dragoman.corpus.lines import read_lines
     from dragoman.synthesis.pair_checks import check_language
-    from dragoman.synthesis.sentence_groups import group_sentences
+    from dragoman.synthesis.sentence_groups import LONGEST_SENTENCE, group_sentences
+
+    too_long = 0
+
+    def is_too_long(line: str) -> bool:
+        nonlocal too_long
+        too_long += len(line) > LONGEST_SENTENCE
+        return len(line) > LONGEST_SENTENCE
 
     for file in files:
         if file != DASH and not file.exists():
@@ -213,8 +220,13 @@ def read_groups(
         read_standard_input("> ") if file == DASH else chain(read_lines(file, replace_controls=True), [""])
         for file in files
     )
-    groups = list(group_sentences(lines, teacher.size, teacher.characters))
+    groups = list(group_sentences(filterfalse(is_too_long, lines), teacher.size, teacher.characters))
     names = ", ".join("standard input" if file == DASH else str(file) for file in files)
+    if too_long:
+        print_to_stderr(
+            f"{names}: {counted(too_long, 'line')} of more than {LONGEST_SENTENCE:,} characters left out; write one "
+            "sentence per line"
+        )
     if not groups:
         raise UserError(f"{names}: contains no text")
     if bundle:

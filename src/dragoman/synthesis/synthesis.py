@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,7 +23,9 @@ from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.languages.codes import machine_translated
 from dragoman.synthesis.answer_checks import (
     FIRST_SENTENCES,
+    SAME_SENTENCES,
     Rejections,
+    SameAnswers,
     check_answers,
     explain_language,
 )
@@ -102,14 +105,26 @@ class AnsweredPairs:
 
     def read(self, groups: Sequence[SentenceGroup]) -> Iterator[tuple[str, Read]]:
         """The sentences of the groups that have an answer, with their translations; `rejections` counts them."""
+        self.rejections, same = Rejections(), SameAnswers()
+        ahead: deque[tuple[str, Read]] = deque()  # an answer is only known to be the same for many after these
+        for source, read in self._read_all(groups):
+            same.add(source, read)
+            ahead.append((source, read))
+            if len(ahead) > SAME_SENTENCES:
+                yield self._count(*ahead.popleft(), same)
+        for source, read in ahead:
+            yield self._count(source, read, same)
+
+    def _count(self, source: str, read: Read, same: SameAnswers) -> tuple[str, Read]:
+        answer = same.reject(read)
+        self.rejections.add(source, answer)
+        return source, answer
+
+    def _read_all(self, groups: Sequence[SentenceGroup]) -> Iterator[tuple[str, Read]]:
         pair_filter = self.fit(groups)
-        self.rejections = Rejections()
         for group in groups:
-            if (read := self.read_group(group, pair_filter)) is None:
-                continue
-            for source, answer in zip(group.sentences, self._veto(group, read), strict=True):
-                self.rejections.add(source, answer)
-                yield source, answer
+            if (read := self.read_group(group, pair_filter)) is not None:
+                yield from zip(group.sentences, self._veto(group, read), strict=True)
 
     def fit(self, groups: Iterable[SentenceGroup]) -> PairFilter:
         """The filter that compares with the answers themselves, in which most translations are right."""
@@ -360,6 +375,7 @@ class _Watch:
     groups: list[SentenceGroup] = field(default_factory=list)
     pair_filter: PairFilter | None = None
     seen: Rejections = field(default_factory=Rejections)
+    same: SameAnswers = field(default_factory=SameAnswers)
     answers: int = 0
 
     def answered(self, request: Request) -> None:
@@ -390,7 +406,9 @@ class _Watch:
 
     def _count(self, group: SentenceGroup, pair_filter: PairFilter) -> Iterator[str]:
         """Count the translations of a group, and yield those that are kept."""
-        for source, each in zip(group.sentences, self.pairs.read_group(group, pair_filter) or (), strict=False):
-            self.seen.add(source, each)
-            if isinstance(each, str):
-                yield each
+        for source, read in zip(group.sentences, self.pairs.read_group(group, pair_filter) or (), strict=False):
+            self.same.add(source, read)
+            answer = self.same.reject(read)
+            self.seen.add(source, answer)
+            if isinstance(answer, str):
+                yield answer
