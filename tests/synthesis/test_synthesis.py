@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,11 +25,11 @@ from dragoman.errors import UserError
 from dragoman.synthesis.answer_log import AnswerLog
 from dragoman.synthesis.answers import Rejected
 from dragoman.synthesis.collect import Collector, Parallelism, Speed, requests_of
-from dragoman.synthesis.http_client import BusyServerError, HttpClient, check_address, is_on_this_machine, read_key
+from dragoman.synthesis.http_client import BusyServerError, HiddenKey, HttpClient, check_address, is_on_this_machine, read_key
 from dragoman.synthesis.prompt import PROMPT, ExamplePairs, PromptWriter
 from dragoman.synthesis.sentence_groups import group_sentences
 from dragoman.synthesis.synthesis import choose_candidate
-from dragoman.synthesis.teachers import TeacherAddress, TeacherOptions
+from dragoman.synthesis.teachers import Answer, TeacherAddress, TeacherOptions, TokenUsage
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -257,6 +259,89 @@ def test_a_key_is_sent_and_never_shown(
     assert (right.code, "secret" in right.error + right.out) == (0, False)
 
 
+KEY = 'sk-a"b\\c/d+<e&f>%41-SECRET'
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "JSON": json.dumps,
+    "JSON twice": lambda key: json.dumps(json.dumps({"error": key})),
+    "JSON with numbers": lambda key: "".join(f"\\u{ord(each):04X}" for each in key),
+    "Python": lambda key: repr({"error": [key]}),
+    "slashes": lambda key: json.dumps(key).replace("/", "\\/"),
+    "URL": urllib.parse.quote,
+    "form": urllib.parse.quote_plus,
+    "HTML": html.escape,
+    "HTML with numbers": lambda key: "".join(f"&#{ord(each)};" for each in key),
+}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_a_key_is_hidden_in_all_spellings(name: str) -> None:
+    hidden = HiddenKey(KEY).hide(f"Wrong key {SPELLINGS[name](KEY)}, sorry")
+    assert (hidden.startswith("Wrong key "), hidden.endswith(", sorry"), "…" in hidden) == (True, True, True)
+    assert len(hidden) < 50
+
+
+def test_a_key_in_replies_is_neither_stored_nor_shown(
+    synthesize: Any, server: TeacherServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEACHER_KEY", KEY)
+    translate = server.translate
+    server.translate = lambda text: f"{translate(text)[:-1]} {KEY}."
+    server.faults.extend([*[""] * 6, *[500] * 30])
+    monkeypatch.setattr("dragoman.synthesis.collect._LONGEST_WAIT", 0.01)
+    server.reason = f"No: {KEY}"
+    outcome = synthesize("--key-variable", "TEACHER_KEY", "--parallel", "1")
+    assert (outcome.code, "answers 500 No: …" in outcome.error) == (2, True), outcome.error
+    answers = (tmp_path / "out.tsv.partial" / "answers.jsonl").read_text("utf-8")
+    assert len(answers.splitlines()) == 6
+    assert "SECRET" not in outcome.error + outcome.out + answers
+
+
+@pytest.mark.parametrize("date", ["Mon, 01 Jan 2001 00:00:00 +9999999", "nan", "inf", "1e400", "9" * 5000])
+def test_odd_times_to_wait_are_understood(date: str, server: TeacherServer) -> None:
+    server.retry_after = date
+    server.faults.append(429)
+    with pytest.raises(BusyServerError) as error:
+        HttpClient(server.address).post("/chat/completions", {"messages": [{"content": "x"}]})
+    assert error.value.seconds is None or 0 <= error.value.seconds <= 300
+
+
+@pytest.mark.parametrize("tokens", [10**400, 10**30, -1, "5", None, 1.5, True])
+def test_odd_counts_of_tokens_do_not_end_the_command(tokens: Any, synthesize: Any, server: TeacherServer) -> None:
+    complete = server.complete
+    server.complete = lambda body: complete(body) | {"usage": {"prompt_tokens": tokens, "completion_tokens": 1}}  # type: ignore[method-assign]
+    outcome = synthesize("--price", "1:1", "--max-cost", "1")
+    assert outcome.code == 0, outcome.error
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "[]",
+        "1",
+        "{}",
+        '{"request": [], "answer": {"content": "", "usage": {}}}',
+        '{"request": "NAME", "answer": {"content": "", "usage": []}}',
+        '{"request": "NAME", "answer": {"usage": {}}}',
+        '{"request": "NAME", "answer": {"content": 1, "usage": {}}}',
+        '{"request": "NAME", "answer": {"content": [1], "usage": {}}}',
+        '{"request": "NAME", "answer": {"content": "", "usage": {"input_tokens": "9"}}}',
+        '{"request": "NAME", "answer": {"content": "", "usage": {"input_tokens": 1e999}}}',
+        '{"request": "NAME", "answer": {"content": "", "other": 1, "usage": {}}}',
+        "[" * 100_000,
+    ],
+)
+def test_damaged_lines_of_answers_are_left_out(damaged: str, tmp_path: Path) -> None:
+    with closing(AnswerLog(tmp_path / "answers")) as answers:
+        for name in ("first", "second"):
+            answers.append(name, Answer(name, usage=TokenUsage(1, 2, 3, 4)))
+    lines = (tmp_path / "answers").read_text("utf-8").splitlines(True)
+    (tmp_path / "answers").write_text(f"{lines[0]}{damaged.replace('NAME', 'other')}\n{lines[1]}", "utf-8")
+    with closing(AnswerLog(tmp_path / "answers")) as answers:
+        assert (len(answers), answers.usage) == (2, TokenUsage(2, 4, 6, 8))
+        assert answers.get("second") == Answer("second", usage=TokenUsage(1, 2, 3, 4))
+
+
 def test_candidates(synthesize: Any, server: TeacherServer, pairs: list[Pair], tmp_path: Path) -> None:
     numbers: list[int] = []
 
@@ -395,6 +480,11 @@ def test_paragraphs_stay_together() -> None:
         (["--price", "cheap"], "expected the price"),
         (["--teacher", "http://192.0.2.1:1/v1"], "add --remote"),
         (["--teacher", "http://user:secret@localhost/v1"], "must not contain a user, a password"),
+        (["--teacher", "http://user:p/secret@localhost:99999999"], "must not contain a user, a password"),
+        (["--teacher", "libretranslate:user:secret@localhost"], "must not contain a user, a password"),
+        (["--teacher", "deepl:localhost?key=secret"], "must not contain a user, a password"),
+        (["--teacher", "user:secret@localhost"], "must not contain a user, a password"),
+        (["--key-file", "/tmp"], "Is a directory"),
         (["--teacher", "libretranslate:localhost:5000"], "expected an address such as"),
     ],
 )

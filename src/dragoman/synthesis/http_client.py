@@ -11,7 +11,7 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -157,14 +157,9 @@ class HiddenKey:
 
     key: str | None = field(default=None, repr=False)
 
-    @cached_property
-    def _pattern(self) -> re.Pattern[str] | None:
-        parts = (_spellings(character) for character in re.sub(r"\\+", r"\\", self.key or ""))
-        return re.compile("".join(parts), re.IGNORECASE) if self.key else None
-
     def hide(self, text: str) -> str:
         """A text for a message, without the key."""
-        return self._pattern.sub("…", text) if self._pattern else text
+        return _pattern_of(self.key).sub("…", text) if self.key else text
 
     def hide_in_reply(self, value: Any) -> Any:
         """Parsed JSON without the key, unless the key is so short that it may be a word, such as ollama."""
@@ -179,10 +174,18 @@ class HiddenKey:
         return value
 
 
+@cache
+def _pattern_of(key: str) -> re.Pattern[str]:
+    """Finds a key in all spellings; several backslashes are one."""
+    spelled = map(_spellings, re.sub(r"\\+", r"\\", key))
+    return re.compile(rf"(?<!\\){''.join(spelled)}", re.IGNORECASE)  # a run of backslashes is only tried at its start
+
+
+@cache
 def _spellings(character: str) -> str:
-    """A pattern for a character and what escapes it; several backslashes are one."""
+    """A pattern for a character and what escapes it."""
     if character == "\\":
-        return r"(?:\\|%5c|&#92;|&#x5c;)++"
+        return r"(?:\\|u005c|x5c|%5c|&#0*92;|&#x0*5c;)++"
     code = ord(character)
     forms = [re.escape(character), f"u{code:04x}", f"x{code:02x}", f"%{code:02x}", f"&#0*{code};", f"&#x0*{code:x};"]
     forms += [f"&{name}" for name, each in html.entities.html5.items() if each == character and name.endswith(";")]
