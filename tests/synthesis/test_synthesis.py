@@ -411,6 +411,68 @@ def test_a_limit_of_cost(synthesize: Any, server: TeacherServer, tmp_path: Path)
     assert len(server.prompts) > asked
 
 
+@pytest.mark.parametrize("limit", ["0", "0.000001"])
+def test_a_limit_of_cost_concerns_the_first_request(limit: str, synthesize: Any, server: TeacherServer) -> None:
+    outcome = synthesize("--price", "1:1", "--max-cost", limit)
+    assert (outcome.code, "nothing is translated" in outcome.error) == (2, True), outcome.error
+    assert not server.bodies
+
+
+@pytest.mark.parametrize(("most", "code"), [("0.09", 2), ("0.11", 0)])
+def test_few_sentences_have_a_limit_of_rejected_ones(
+    most: str, code: int, synthesize: Any, server: TeacherServer, pairs: list[Pair], mono: Path, tmp_path: Path
+) -> None:
+    mono.write_text("".join(f"{pair.source}\n" for pair in pairs[:20]), "utf-8")
+    translate = server.translate
+    server.translate = lambda text: "" if text in (pairs[0].source, pairs[1].source) else translate(text)
+    outcome = synthesize("--max-rejected", most)
+    assert (outcome.code, "2 of 20 translations are rejected" in outcome.error) == (code, code == 2), outcome.error
+    assert (tmp_path / "out.tsv").exists() is (code == 0)
+    if code:
+        asked = len(server.bodies)
+        assert synthesize("--max-rejected", "0.5", "--resume").code == 0
+        assert len(server.bodies) == asked, "the answers are kept"
+
+
+def test_only_answers_that_fit_are_called_stored(
+    synthesize: Any, server: TeacherServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.synthesis.collect._LONGEST_WAIT", 0.01)
+    server.faults.extend([*[""] * 3, *[500] * 100])
+    assert synthesize("--parallel", "1").code == 2
+    again = synthesize("--parallel", "1", "--resume")
+    assert "answers.jsonl: 3 stored answers of 12\n" in again.error
+    other = synthesize("--parallel", "1", "--resume", "--model", "another")
+    assert "0 stored answers of 12; 3 others are of another teacher, text or prompt" in other.error
+
+
+def test_a_finished_output_is_recognized_if_its_answers_remain(
+    synthesize: Any, server: TeacherServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a kill between writing it and deleting them."""
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.cli.teachers.delete_unfinished", lambda output: None)
+        assert synthesize().code == 0
+    content, asked = (tmp_path / "out.tsv").read_bytes(), len(server.bodies)
+    assert (tmp_path / "out.tsv.partial").exists()
+    outcome = synthesize("--resume")
+    assert (outcome.code, "out.tsv: complete" in outcome.error) == (0, True), outcome.error
+    assert ((tmp_path / "out.tsv").read_bytes(), len(server.bodies)) == (content, asked)
+    assert not (tmp_path / "out.tsv.partial").exists()
+
+
+def test_an_output_that_another_command_has_just_written_is_not_asked_for(
+    synthesize: Any, server: TeacherServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert synthesize().code == 0
+    asked = len(server.bodies)
+    monkeypatch.setattr("dragoman.cli.synthesize.check_output", lambda *arguments: None)  # before the other one ended
+    outcome = synthesize()
+    assert (outcome.code, "already exists" in outcome.error) == (2, True), outcome.error
+    assert len(server.bodies) == asked
+    assert not (tmp_path / "out.tsv.partial").exists()
+
+
 def test_an_estimate_writes_nothing(synthesize: Any, server: TeacherServer, tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     outcome = synthesize("--estimate", "--price", "1:2")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -84,17 +85,20 @@ def distill(
 
     Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
     """
+    address = AddressOptions(model, remote, key_file, key_variable)
     if teacher:
         if teachers or round_trip:
             raise UserError("--teacher replaces the bundles to learn from, and has no --round-trip")
         if directions or force:
             raise UserError(f"{'--directions' if directions else '--force'} is for a bundle; --teacher is an address")
-        address = AddressOptions(model, remote, key_file, key_variable)
         given = (size, minutes, output, mono or [], languages, address, parallel)
         _distill_address(teacher, *given, resume=resume, overrides=overrides or [], data_dir=data_dir)
         return
     if not teachers:
         raise UserError("name a run or bundle to learn from, or a teacher behind an address with --teacher")
+    address.refuse_with_bundle()
+    if languages:
+        raise UserError("--languages is for --teacher; for a bundle, choose with --directions")
     from dragoman.planning.budget import measure_speed, refuse_short_stages
     from dragoman.planning.student import StudentPlan
     from dragoman.settings import Distillation
@@ -151,6 +155,7 @@ def _distill_address(
     from dragoman.settings import Distillation, FilePair
     from dragoman.synthesis.synthesis import SynthesisSettings
     from dragoman.synthesis.teachers import TeacherAddress
+    from dragoman.system.files import read_json, write_json
     from dragoman.system.memory import keep_freed_memory
     from dragoman.training.run.directory import check_directory
     from dragoman.training.run.run import train
@@ -164,6 +169,11 @@ def _distill_address(
     codes = parse_languages(languages)
     run = output or RUNS / f"{'-'.join(codes)}-{size}"
     run.parent.mkdir(parents=True, exist_ok=True)
+    start = Path(f"{run}.json")
+    given = {"--teacher": str(address), "--model": options.model, "--languages": list(codes), "--mono": sorted(str(Path(file)) for file in mono)}
+    given |= {"--size": size, "--minutes": minutes}
+    if resume and start.is_file():
+        _refuse_changed(run, _compare_start(read_json(start), given), data_dir)
     if resume and (run / "recipe.toml").is_file():
         recipe = load_recipe(run / "recipe.toml", overrides)
     else:
@@ -173,10 +183,12 @@ def _distill_address(
         if not (resume and Path(files.source).is_file() and Path(files.target).is_file()):
             check_output(pattern, codes, resume)
             opened = options.open(address, codes, [])
-            seconds = minutes and 60 * minutes * TRANSLATION_SHARE
-            settings = SynthesisSettings(parallel=parallel)
+            seconds = 60 * minutes * TRANSLATION_SHARE if minutes else math.inf
+            settings = SynthesisSettings(parallel=parallel, seconds=seconds)
             groups = read_groups([Path(file) for file in mono], codes, opened)
-            synthesize_text(opened, codes, groups, settings, pattern, seconds, marked=False)
+            if not (resume and start.is_file()):
+                write_json(start, given)
+            synthesize_text(opened, codes, groups, settings, pattern, marked=False)
         plan = StudentPlan(size, minutes and minutes * (1 - TRANSLATION_SHARE), Distillation())
         recipe = plan_student_of_text(plan, [files], codes, overrides, data_dir, print_to_stderr)
         resume = False
@@ -189,7 +201,6 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     """The recipe for a student, or that of a run to resume; raises UserError if the run was started with another."""
     from dragoman.planning.student import STUDENT_SIZES, plan_student
     from dragoman.recipe import load_recipe
-    from dragoman.system.run_paths import resume_command
     from dragoman.text.multilingual import name_direction
     from dragoman.training.loop.distributed import refuse_several_processes
     from dragoman.training.run.directory import check_directory, has_minutes, restore_files
@@ -214,9 +225,26 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
         "--minutes": plan.minutes is None or has_minutes(run, recipe, plan.minutes),
         "--size or --set model.…": shape.items() <= recipe.model.model_dump().items(),
     }
-    if changed := [name for name, is_same in same.items() if not is_same]:
-        raise UserError(
-            f"{run}: was started with another {' and '.join(changed)}; to continue it: "
-            f"{resume_command(run, data_dir)}; to start another run, choose another --output"
-        )
+    _refuse_changed(run, same, data_dir)
     return recipe
+
+
+def _compare_start(started: dict[str, Any], given: dict[str, Any]) -> dict[str, bool]:
+    """Whether each option is the same as when the run was started; one that need not be repeated may be missing."""
+    optional = ("--minutes",)
+    return {
+        name: value == started.get(name) or (name in optional and value is None) for name, value in given.items()
+    }
+
+
+def _refuse_changed(run: Path, same: dict[str, bool], data_dir: Path | None) -> None:
+    """Raises UserError if an option is not the same as when a run was started."""
+    from dragoman.system.run_paths import resume_command
+
+    if changed := [name for name, is_same in same.items() if not is_same]:
+        is_trained = (run / "recipe.toml").is_file()
+        command = resume_command(run, data_dir) if is_trained else "repeat the command with the same options"
+        raise UserError(
+            f"{run}: was started with another {' and '.join(changed)}; to continue it: {command}; to start another "
+            "run, choose another --output"
+        )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -170,7 +168,7 @@ def parse_price(text: str | None) -> Price | None:
 
 
 def check_output(output: Path, languages: Languages, resume: bool) -> None:
-    """Check that pairs can be written to a file.
+    """Check that pairs can be written to a file; with --resume, an interrupted command may have written it already.
 
     Raises:
         UserError: It exists, or there are answers of an interrupted command, and --resume is not given.
@@ -178,9 +176,11 @@ def check_output(output: Path, languages: Languages, resume: bool) -> None:
     from dragoman.corpus.writers import check_output
     from dragoman.system.resumable import unfinished_directory
 
-    check_output(str(output), languages)
     directory = unfinished_directory(output)
-    if not resume and any(directory.glob("*.json*")):
+    interrupted = any(directory.glob("*.json*"))
+    if not (resume and interrupted):
+        check_output(str(output), languages)
+    if interrupted and not resume:
         raise UserError(
             f"{directory}: contains translations of an interrupted command; add --resume to use them, or delete it"
         )
@@ -292,7 +292,6 @@ def synthesize_text(
     groups: list[SentenceGroup],
     settings: SynthesisSettings,
     output: Path,
-    seconds: float | None = None,
     *,
     marked: bool = True,
 ) -> None:
@@ -304,43 +303,45 @@ def synthesize_text(
         groups: The text.
         settings: How to ask.
         output: The file to write.
-        seconds: The time for translating; what does not fit is left out.
         marked: Whether the output states that it is machine-translated.
 
     Raises:
         UserError: The teacher is gone or bad, or no pair is left.
         typer.Exit: The user has stopped the command.
     """
+    from dragoman.corpus.writers import check_output
     from dragoman.synthesis.answer_log import AnswerLog
     from dragoman.synthesis.synthesis import open_synthesis
     from dragoman.system.progress import ProgressLine
     from dragoman.system.resumable import only_writer
     from dragoman.training.loop.stop import StopFlag, stop_on_signals
 
-    flag, end = StopFlag(), math.inf if seconds is None else time.monotonic() + seconds
+    flag = StopFlag()
     with (
         ProgressLine("synthesize") as line,
         only_writer(output) as directory,
         closing(AnswerLog(directory / "answers.jsonl")) as answers,
     ):
-        if len(answers):
-            line.log(f"{answers.path}: {counted(len(answers), 'answer')} so far, which are used")
-
-        def is_stopped() -> bool:
-            return flag.requested or time.monotonic() > end
-
-        synthesis = open_synthesis(teacher, languages, groups, answers, settings, line.log, is_stopped)
+        synthesis = open_synthesis(teacher, languages, groups, answers, settings, line.log, lambda: flag.requested)
+        try:
+            check_output(str(output), languages)  # another process may have written it before this one got the lock
+        except UserError:
+            if not synthesis.is_answered():
+                raise
+            line.log(f"{output}: complete")
+            delete_unfinished(output)
+            return
         try:
             with stop_on_signals(flag, line.log, "after the answers to what was sent"):
                 complete = synthesis.run(line.update)
+            written = None if flag.requested else synthesis.write(output, marked=marked)
         except UserError as error:
             kept = f"\n{directory} keeps the answers so far; to continue, add --resume" if len(answers) else ""
             raise UserError(f"{error}{kept}") from None
-        if flag.requested:
+        if written is None:
             kept = f"{directory} keeps the answers; to continue, add --resume to the same command"
             line.log(f"stopped; {kept if len(answers) else 'there are no answers yet'}")
             raise typer.Exit(130)
-        written = synthesis.write(output, marked=marked)
         if written.rejections.counts:
             line.log(f"rejected translations:\n{written.rejections.table()}")
         for finding in written.findings:
@@ -351,7 +352,11 @@ def synthesize_text(
                 f"more would cost more than --max-cost; to translate the rest, delete {output}, and repeat the command "
                 "with --resume and a higher --max-cost"
             )
+        elif not complete:
+            total = sum(len(group.sentences) for group in groups)
+            left_out = counted(total - written.rejections.sentences, "sentence")
+            line.log(f"{left_out} of {total:,} not translated in time; {directory} keeps the answers to the others")
         elif marked:
             line.log(f"to train on it: dragoman train FILES {output}")
-    if complete or seconds is not None:
+    if complete:
         delete_unfinished(output)

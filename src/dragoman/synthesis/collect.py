@@ -16,7 +16,7 @@ from dragoman.errors import UserError
 from dragoman.synthesis.answer_log import AnswerLog
 from dragoman.synthesis.http_client import BusyServerError, RefusedRequestError
 from dragoman.synthesis.sentence_groups import SentenceGroup
-from dragoman.synthesis.teachers import Answer, Teacher, TokenUsage
+from dragoman.synthesis.teachers import CHARACTERS_PER_TOKEN, Answer, Teacher, TokenUsage
 from dragoman.system.progress import Log
 from dragoman.system.resumable import digest
 
@@ -139,11 +139,12 @@ class Speed:
 
 @dataclass(frozen=True)
 class Request:
-    """A group to send, and the name of its answer in the log."""
+    """A group to send, and the name of its answer in the log; a probe only shows whether the server still answers."""
 
     group: SentenceGroup
     candidate: int
     name: str
+    is_probe: bool = False
 
 
 def requests_of(identity: str, groups: Iterable[SentenceGroup], candidates: int) -> Iterator[Request]:
@@ -166,6 +167,8 @@ class Collector:
         parallelism: How many requests are sent at once.
         price: What the teacher costs.
         most_cost: No request is sent that would probably make the answers cost more; in the unit of the price.
+        end: When to stop, in seconds of `time.monotonic`: no request is sent that would probably take longer, and later
+            answers are not waited for.
         limit_reached: Whether `most_cost` has ended the collection.
     """
 
@@ -176,6 +179,7 @@ class Collector:
     parallelism: Parallelism = field(default_factory=Parallelism)
     price: Price | None = None
     most_cost: float = math.inf
+    end: float = math.inf
     limit_reached: bool = False
     _answered: Request | None = None  # one that the server has answered
 
@@ -195,6 +199,7 @@ class Collector:
         again: deque[Request] = deque()
         upcoming: Request | None = None
         sent: set[str] = set()
+        usual_seconds = 0.0
         problem: Exception | None = None
         failures = _Failures(self.answers)
         last_answer, pause_until, losses = time.monotonic(), 0.0, 0
@@ -210,8 +215,9 @@ class Collector:
                     if upcoming is not None:
                         again.appendleft(upcoming)
                     upcoming = failures.probe(self._answered)
-                self.limit_reached = upcoming is not None and self._reaches_limit(len(sent))
-                may_send = problem is None and not self.stop() and not self.limit_reached
+                self.limit_reached = upcoming is not None and self._reaches_limit(upcoming, len(sent))
+                is_late = time.monotonic() + usual_seconds > self.end
+                may_send = problem is None and not (self.stop() or self.limit_reached or is_late)
                 if may_send and len(sent) < self.parallelism.now and time.monotonic() >= pause_until:
                     if upcoming is not None:
                         if upcoming.name not in sent:
@@ -223,16 +229,19 @@ class Collector:
                         break
                 if not sent and not may_send:
                     break
+                if time.monotonic() > self.end:
+                    sent.clear()
+                    break
                 try:
                     request, result = workers.receive(_POLL)
                 except queue.Empty:
                     continue
                 sent.remove(request.name)
                 if isinstance(result, Answer) and not result.failure:
-                    self.answers.append(request.name, result)
-                    last_answer, losses = time.monotonic(), 0
+                    self._store(request, result)
+                    last_answer, losses, usual_seconds = time.monotonic(), 0, result.seconds
                     self.parallelism.answered(result.usage.characters)
-                    if not failures.is_probe(request):
+                    if not request.is_probe:
                         self._answered = request
                         yield request, result
                     yield from failures.explain()
@@ -268,9 +277,13 @@ class Collector:
         finally:
             for request, result in workers.finish(len(sent)):
                 if isinstance(result, Answer) and not result.failure:
-                    self.answers.append(request.name, result)
+                    self._store(request, result)
         if problem:
             raise problem
+
+    def _store(self, request: Request, answer: Answer) -> None:
+        """Store an answer; of that to a probe only the usage, as it answers no request of the text."""
+        self.answers.append(request.name, replace(answer, failure="only a probe") if request.is_probe else answer)
 
     def _without_answer(self, requests: Iterable[Request]) -> Iterator[Request]:
         for request in requests:
@@ -308,13 +321,15 @@ class Collector:
         """Tokens or characters so far, and what they cost."""
         return describe_usage(self.answers.usage, self.teacher.counts_tokens, self.price)
 
-    def _reaches_limit(self, sent: int) -> bool:
+    def _reaches_limit(self, upcoming: Request, sent: int) -> bool:
         """Whether one more request would probably cost too much."""
         if self.price is None or math.isinf(self.most_cost):
             return False
-        usage = self.answers.usage
-        cost = self.price.cost(usage, self.teacher.counts_tokens)
-        return cost + (sent + 1) * cost / max(1, usage.requests) > self.most_cost
+        used, group = self.answers.usage, upcoming.group
+        sent_tokens = round(self.teacher.sent_characters(group) / CHARACTERS_PER_TOKEN)
+        first = TokenUsage(1, sent_tokens, round(group.characters / CHARACTERS_PER_TOKEN), group.characters)
+        each = self.price.cost(used if used.requests else first, self.teacher.counts_tokens) / max(1, used.requests)
+        return self.price.cost(used, self.teacher.counts_tokens) + (sent + 1) * each > self.most_cost
 
 
 class _Failures:
@@ -355,7 +370,7 @@ class _Failures:
         failure = describe_failure(result)
         self._in_a_row += 1
         self._counts[request.name] += 1
-        if self.is_probe(request) or (self._in_a_row >= MOST_FAILURES and not self._works):
+        if request.is_probe or (self._in_a_row >= MOST_FAILURES and not self._works):
             raise self._broken(failure)
         if isinstance(result, RefusedRequestError) or self._counts[request.name] >= MOST_FAILURES:
             self._unexplained[request.name] = request, Answer("", failure=failure)
@@ -381,11 +396,7 @@ class _Failures:
         if answered is None:
             raise self._broken("the server has answered none of these requests")
         self._probes = True
-        return Request(SentenceGroup(answered.group.sentences[:1]), 0, f"{answered.name}{_PROBE}")
-
-    def is_probe(self, request: Request) -> bool:
-        """Whether a request is that of `probe`."""
-        return request.name.endswith(_PROBE)
+        return Request(SentenceGroup(answered.group.sentences[:1]), 0, "probe", is_probe=True)
 
     def explain(self) -> Iterator[tuple[Request, Answer]]:
         """The failures of requests that are not sent again, after the server has answered another one."""
@@ -394,9 +405,6 @@ class _Failures:
             name, (request, answer) = self._unexplained.popitem()
             self._answers.fail(name, answer.failure)
             yield request, answer
-
-
-_PROBE = " again"  # at the end of the name
 
 
 def describe_failure(result: Answer | Exception) -> str:
