@@ -125,6 +125,8 @@ def test_a_server_that_answers_nothing_in_time_is_left(
 
 
 @pytest.mark.parametrize("options", [["--model", "m"], ["--remote"], ["--key-variable", "X"], ["--languages", "de-en"]])
-def test_options_of_an_address_are_refused_for_a_bundle(options: list[str], finished_run: Path, command: Command) -> None:
+def test_options_of_an_address_are_refused_for_a_bundle(
+    options: list[str], finished_run: Path, command: Command
+) -> None:
     outcome = command("distill", finished_run, *options)
     assert (outcome.code, f"{options[0]} is for" in outcome.error) == (2, True), outcome.error

@@ -25,7 +25,14 @@ from dragoman.errors import UserError
 from dragoman.synthesis.answer_log import AnswerLog
 from dragoman.synthesis.answers import Rejected
 from dragoman.synthesis.collect import Collector, Parallelism, Speed, requests_of
-from dragoman.synthesis.http_client import BusyServerError, HiddenKey, HttpClient, check_address, is_on_this_machine, read_key
+from dragoman.synthesis.http_client import (
+    BusyServerError,
+    HiddenKey,
+    HttpClient,
+    check_address,
+    is_on_this_machine,
+    read_key,
+)
 from dragoman.synthesis.prompt import PROMPT, ExamplePairs, PromptWriter
 from dragoman.synthesis.sentence_groups import group_sentences
 from dragoman.synthesis.synthesis import choose_candidate

@@ -170,8 +170,14 @@ def _distill_address(
     run = output or RUNS / f"{'-'.join(codes)}-{size}"
     run.parent.mkdir(parents=True, exist_ok=True)
     start = Path(f"{run}.json")
-    given = {"--teacher": str(address), "--model": options.model, "--languages": list(codes), "--mono": sorted(str(Path(file)) for file in mono)}
-    given |= {"--size": size, "--minutes": minutes}
+    given: dict[str, Any] = {
+        "--teacher": str(address),
+        "--model": options.model,
+        "--languages": list(codes),
+        "--mono": sorted(str(Path(file)) for file in mono),
+        "--size": size,
+        "--minutes": minutes,
+    }
     if resume and start.is_file():
         _refuse_changed(run, _compare_start(read_json(start), given), data_dir)
     if resume and (run / "recipe.toml").is_file():
@@ -230,11 +236,8 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
 
 
 def _compare_start(started: dict[str, Any], given: dict[str, Any]) -> dict[str, bool]:
-    """Whether each option is the same as when the run was started; one that need not be repeated may be missing."""
-    optional = ("--minutes",)
-    return {
-        name: value == started.get(name) or (name in optional and value is None) for name, value in given.items()
-    }
+    """Whether each option is the same as when the run was started; --minutes need not be repeated."""
+    return {name: value == started.get(name) or (name, value) == ("--minutes", None) for name, value in given.items()}
 
 
 def _refuse_changed(run: Path, same: dict[str, bool], data_dir: Path | None) -> None:

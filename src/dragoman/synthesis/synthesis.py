@@ -376,7 +376,6 @@ class Synthesis:
         shown = [str(each) for each in findings if each.severity != "note" and each.code not in _EXPECTED]
         return WrittenPairs(count, self.pairs.rejections, shown)
 
-
     def _make(self, groups: Sequence[SentenceGroup]) -> Iterator[Pair]:
         """The pairs; raises UserError at the end if too many were rejected."""
         yield from self.pairs.make(groups)
