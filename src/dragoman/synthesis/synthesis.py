@@ -367,7 +367,8 @@ class Synthesis:
         made = self._make(groups)
         first = next(made, None)
         if first is None and not self.pairs.rejections.sentences:
-            raise UserError(f"{output}: not written, because nothing is translated")
+            reason = "; a request would cost more than --max-cost" if self.collector.limit_reached else ""
+            raise UserError(f"{output}: not written, because nothing is translated{reason}")
         if first is None:
             raise UserError(f"{output}: not written, because no pair is left:\n{self.pairs.rejections.table()}")
         count, _ = write_corpus(chain([first], made), str(output), (source, stated))
