@@ -211,7 +211,7 @@ class Collector:
                     upcoming = next(remaining, None)
                     if upcoming is None and again:
                         upcoming = again.popleft()
-                if failures.is_probe_due(last=upcoming is None and not sent):
+                if problem is None and failures.is_probe_due(last=upcoming is None and not sent):
                     if upcoming is not None:
                         again.appendleft(upcoming)
                     upcoming = failures.probe(self._answered)
@@ -325,11 +325,16 @@ class Collector:
         """Whether one more request would probably cost too much."""
         if self.price is None or math.isinf(self.most_cost):
             return False
-        used, group = self.answers.usage, upcoming.group
-        sent_tokens = round(self.teacher.sent_characters(group) / CHARACTERS_PER_TOKEN)
-        first = TokenUsage(1, sent_tokens, round(group.characters / CHARACTERS_PER_TOKEN), group.characters)
-        each = self.price.cost(used if used.requests else first, self.teacher.counts_tokens) / max(1, used.requests)
-        return self.price.cost(used, self.teacher.counts_tokens) + (sent + 1) * each > self.most_cost
+        usage = self.answers.usage
+        cost = self.price.cost(usage, self.teacher.counts_tokens)
+        each = cost / usage.requests if usage.requests else self._expect_cost(upcoming.group, self.price)
+        return cost + (sent + 1) * each > self.most_cost
+
+    def _expect_cost(self, group: SentenceGroup, price: Price) -> float:
+        """What a group will probably cost, before anything is answered."""
+        sent = round(self.teacher.sent_characters(group) / CHARACTERS_PER_TOKEN)
+        received = round(group.characters / CHARACTERS_PER_TOKEN)
+        return price.cost(TokenUsage(1, sent, received, group.characters), self.teacher.counts_tokens)
 
 
 class _Failures:
