@@ -90,10 +90,14 @@ def test_held_out_pairs_share_no_side_with_training(data: Data) -> None:
     assert len(training) <= split.at_most == len(short) - 5
 
 
-def test_held_out_text_is_recognized_with_other_spaces() -> None:
-    held_out, others = [Pair("Ein Hund.", "A dog.")], [Pair("Eine Katze.", "A cat.")]
-    same = [Pair("Ein  Hund. ", "It."), Pair("Es.", "A\u00a0dog.")]
-    assert [pair for pair in [*same, *others] if pair not in HeldOutText(held_out)] == others
+@pytest.mark.parametrize("ignore_punctuation", [False, True])
+def test_held_out_text_is_recognized_if_it_looks_the_same(ignore_punctuation: bool) -> None:
+    held_out, others = [Pair("Ein Bär.", "A bear.")], [Pair("Ein Bar.", "A bar.")]
+    sources = ["Ein  Bär. ", "Ein Ba\u0308r.", "Ein B\u00adär.", "Ein Ba\u200b\u0308r."]
+    targets = ["A\u00a0bear.", "A\u200b bear.", "\ufeffA bear."]
+    same = [*(Pair(text, "It.") for text in sources), *(Pair("Es.", text) for text in targets)]
+    text = HeldOutText(held_out, ignore_punctuation)
+    assert [pair for pair in [*same, *others] if pair not in text] == others
 
 
 def test_the_seed_decides_what_is_held_out(data: Data) -> None:

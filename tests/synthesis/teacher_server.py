@@ -40,6 +40,7 @@ class TeacherServer:
         most: The most requests at once.
         one_at_a_time: Whether requests wait for each other, as for one GPU.
         retry_after: The header of replies that the server is busy.
+        reason: What follows the status of all replies.
     """
 
     translate: Callable[[str], str]
@@ -50,6 +51,7 @@ class TeacherServer:
     bad: dict[str, int | str] = field(default_factory=dict)
     key: str | None = None
     retry_after: str | None = "0"
+    reason: str | None = None
     counts_tokens: bool = True
     one_at_a_time: bool = False
     prompts: list[str] = field(default_factory=list)
@@ -129,7 +131,7 @@ def serve_teacher(server: TeacherServer) -> Iterator[TeacherServer]:
             self._write(status, json.dumps(data).encode())
 
         def _write(self, status: int, content: bytes, broken: int | None = None, damaged: bool = False) -> None:
-            self.send_response(status)
+            self.send_response(status, server.reason)
             self.send_header("Content-Type", "application/json")
             content = content[:-20] if damaged else content
             self.send_header("Content-Length", str(len(content)))

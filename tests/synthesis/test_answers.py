@@ -8,7 +8,7 @@ from teacher_faults import FAULTS, as_json, prepare
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Pair
 from dragoman.synthesis import answer_checks, pair_checks
-from dragoman.synthesis.answer_checks import Rejections, check_answers
+from dragoman.synthesis.answer_checks import SAME, Rejections, SameAnswers, check_answers
 from dragoman.synthesis.answers import Rejected, read_answer, repair
 from dragoman.synthesis.pair_checks import PairFilter
 
@@ -103,6 +103,20 @@ def test_what_depends_on_no_other_answer_is_checked_once(pairs: list[Pair], pair
     assert max(calls[:2]) <= len(sources)
     assert min(calls) > 0.8 * len(sources)
     assert calls[2] <= 2 * len(sources), "of both sides"
+
+
+def test_one_answer_for_many_sentences_is_no_translation(pairs: list[Pair]) -> None:
+    """Few different sentences may have the same translation, and one sentence may occur often."""
+    same = SameAnswers()
+    for number, pair in enumerate(pairs[:500]):
+        same.add(pair.source, pair.target)
+        same.add("Ja.", "Yes.")
+        same.add(f"Was {number % 10}?", "What?")
+        assert not same.found
+    for pair in pairs[500:511]:
+        same.add(pair.source, "Buy more.")
+    assert same.found == {"Buy more."}
+    assert same.reject("Buy more.") == Rejected(SAME, "Buy more.")
 
 
 def test_one_sentence_needs_no_number() -> None:

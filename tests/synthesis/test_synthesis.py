@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import random
@@ -9,8 +10,10 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +27,18 @@ from dragoman.errors import UserError
 from dragoman.synthesis.answer_log import AnswerLog
 from dragoman.synthesis.answers import Rejected
 from dragoman.synthesis.collect import Collector, Parallelism, Speed, requests_of
-from dragoman.synthesis.http_client import BusyServerError, HttpClient, check_address, is_on_this_machine, read_key
+from dragoman.synthesis.http_client import (
+    BusyServerError,
+    HiddenKey,
+    HttpClient,
+    check_address,
+    is_on_this_machine,
+    read_key,
+)
 from dragoman.synthesis.prompt import PROMPT, ExamplePairs, PromptWriter
 from dragoman.synthesis.sentence_groups import group_sentences
 from dragoman.synthesis.synthesis import SynthesisSettings, choose_candidate
-from dragoman.synthesis.teachers import TeacherAddress, TeacherOptions
+from dragoman.synthesis.teachers import Answer, TeacherAddress, TeacherOptions, TokenUsage
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -107,7 +117,7 @@ def test_one_bad_request_is_rejected_after_the_others(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is asked a few times, and neither ends the run, nor is it asked again by --resume, nor shows the key."""
+    """It is asked a few times, and neither ends the run, nor shows the key."""
     monkeypatch.setattr("dragoman.synthesis.collect._FIRST_WAIT", 0.01)
     monkeypatch.setenv("TEACHER_KEY", "secret-key-123")
     server.bad[pairs[30].source] = fault
@@ -138,6 +148,57 @@ def test_a_server_that_answers_nothing_is_left(
     outcome = synthesize()
     assert (outcome.code, f"answers {status}" in outcome.error) == (2, True), outcome.error
     assert len(server.bodies) <= 6
+
+
+def test_the_last_request_may_be_the_bad_one(
+    synthesize: Any, server: TeacherServer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    """One sentence that was answered before shows that the server works."""
+    server.bad[pairs[-1].source] = 413
+    outcome = synthesize("--parallel", "1")
+    assert (outcome.code, "10  refused by the server" in outcome.error) == (0, True), outcome.error
+    assert len(read_output(tmp_path / "out.tsv")) == len(pairs) - 10
+    assert sum(len(sentences_of(prompt)) for prompt in server.prompts) == len(pairs) - 10 + 1
+
+
+@pytest.mark.parametrize("fault", [500, 400, "no completion", "damaged"])
+@pytest.mark.parametrize("answered", [0, 1, 11])
+def test_failures_of_a_broken_server_are_no_answers(
+    fault: int | str,
+    answered: int,
+    synthesize: Any,
+    server: TeacherServer,
+    pairs: list[Pair],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whether it breaks at once or near the end, the command ends with an error, and --resume asks for the rest."""
+    monkeypatch.setattr("dragoman.synthesis.collect._FIRST_WAIT", 0.001)
+    monkeypatch.setattr("dragoman.synthesis.collect._LONGEST_WAIT", 0.01)
+    server.faults.extend([*[""] * answered, *[fault] * 1000])
+    for _ in range(2):
+        outcome = synthesize("--resume")
+        assert (outcome.code, "in a row have failed" in outcome.error or fault == 400) == (2, True), outcome.error
+        assert (tmp_path / "out.tsv.partial").exists() is (answered > 0)
+    server.faults.clear()
+    before = len(server.bodies)
+    assert synthesize("--resume").code == 0
+    assert read_output(tmp_path / "out.tsv") == [(pair.source, pair.target) for pair in pairs]
+    assert len(server.bodies) - before == LINES // 10 - answered
+
+
+@pytest.mark.parametrize("asked", ["0", "-5", "0.001", "Mon, 01 Jan 2001 00:00:00 GMT"])
+def test_a_server_that_asks_for_no_wait_is_not_flooded(
+    asked: str, synthesize: Any, server: TeacherServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.synthesis.collect._BETWEEN_MESSAGES", 0.0)
+    monkeypatch.setattr("dragoman.synthesis.collect._FIRST_WAIT", 0.01)
+    server.retry_after = asked
+    server.faults.extend([429] * 5)
+    outcome = synthesize("--parallel", "1")
+    assert outcome.code == 0, outcome.error
+    waits = [float(line.split()[-2]) for line in outcome.error.splitlines() if line.endswith(" s")]
+    assert waits == [0.01, 0.02, 0.04, 0.08, 0.16]
 
 
 def test_a_server_that_cannot_be_reached_is_left(
@@ -207,6 +268,89 @@ def test_a_key_is_sent_and_never_shown(
     assert (right.code, "secret" in right.error + right.out) == (0, False)
 
 
+KEY = 'sk-a"b\\c/d+<e&f>%41-SECRET'
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "JSON": json.dumps,
+    "JSON twice": lambda key: json.dumps(json.dumps({"error": key})),
+    "JSON with numbers": lambda key: "".join(f"\\u{ord(each):04X}" for each in key),
+    "Python": lambda key: repr({"error": [key]}),
+    "slashes": lambda key: json.dumps(key).replace("/", "\\/"),
+    "URL": urllib.parse.quote,
+    "form": urllib.parse.quote_plus,
+    "HTML": html.escape,
+    "HTML with numbers": lambda key: "".join(f"&#{ord(each)};" for each in key),
+}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_a_key_is_hidden_in_all_spellings(name: str) -> None:
+    hidden = HiddenKey(KEY).hide(f"Wrong key {SPELLINGS[name](KEY)}, sorry")
+    assert (hidden.startswith("Wrong key "), hidden.endswith(", sorry"), "…" in hidden) == (True, True, True)
+    assert len(hidden) < 50
+
+
+def test_a_key_in_replies_is_neither_stored_nor_shown(
+    synthesize: Any, server: TeacherServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEACHER_KEY", KEY)
+    translate = server.translate
+    server.translate = lambda text: f"{translate(text)[:-1]} {KEY}."
+    server.faults.extend([*[""] * 6, *[500] * 30])
+    monkeypatch.setattr("dragoman.synthesis.collect._LONGEST_WAIT", 0.01)
+    server.reason = f"No: {KEY}"
+    outcome = synthesize("--key-variable", "TEACHER_KEY", "--parallel", "1")
+    assert (outcome.code, "answers 500 No: …" in outcome.error) == (2, True), outcome.error
+    answers = (tmp_path / "out.tsv.partial" / "answers.jsonl").read_text("utf-8")
+    assert len(answers.splitlines()) == 6
+    assert "SECRET" not in outcome.error + outcome.out + answers
+
+
+@pytest.mark.parametrize("date", ["Mon, 01 Jan 2001 00:00:00 +9999999", "nan", "inf", "1e400", "9" * 5000])
+def test_odd_times_to_wait_are_understood(date: str, server: TeacherServer) -> None:
+    server.retry_after = date
+    server.faults.append(429)
+    with pytest.raises(BusyServerError) as error:
+        HttpClient(server.address).post("/chat/completions", {"messages": [{"content": "x"}]})
+    assert error.value.seconds is None or 0 <= error.value.seconds <= 300
+
+
+@pytest.mark.parametrize("tokens", [10**400, 10**30, -1, "5", None, 1.5, True])
+def test_odd_counts_of_tokens_do_not_end_the_command(tokens: Any, synthesize: Any, server: TeacherServer) -> None:
+    complete = server.complete
+    server.complete = lambda body: complete(body) | {"usage": {"prompt_tokens": tokens, "completion_tokens": 1}}  # type: ignore[method-assign]
+    outcome = synthesize("--price", "1:1", "--max-cost", "1")
+    assert outcome.code == 0, outcome.error
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "[]",
+        "1",
+        "{}",
+        '{"request": [], "answer": {"content": "", "usage": {}}}',
+        '{"request": "NAME", "answer": {"content": "", "usage": []}}',
+        '{"request": "NAME", "answer": {"usage": {}}}',
+        '{"request": "NAME", "answer": {"content": 1, "usage": {}}}',
+        '{"request": "NAME", "answer": {"content": [1], "usage": {}}}',
+        '{"request": "NAME", "answer": {"content": "", "usage": {"input_tokens": "9"}}}',
+        '{"request": "NAME", "answer": {"content": "", "usage": {"input_tokens": 1e999}}}',
+        '{"request": "NAME", "answer": {"content": "", "other": 1, "usage": {}}}',
+        "[" * 100_000,
+    ],
+)
+def test_damaged_lines_of_answers_are_left_out(damaged: str, tmp_path: Path) -> None:
+    with closing(AnswerLog(tmp_path / "answers")) as answers:
+        for name in ("first", "second"):
+            answers.append(name, Answer(name, usage=TokenUsage(1, 2, 3, 4)))
+    lines = (tmp_path / "answers").read_text("utf-8").splitlines(True)
+    (tmp_path / "answers").write_text(f"{lines[0]}{damaged.replace('NAME', 'other')}\n{lines[1]}", "utf-8")
+    with closing(AnswerLog(tmp_path / "answers")) as answers:
+        assert (len(answers), answers.usage) == (2, TokenUsage(2, 4, 6, 8))
+        assert answers.get("second") == Answer("second", usage=TokenUsage(1, 2, 3, 4))
+
+
 def test_candidates(synthesize: Any, server: TeacherServer, pairs: list[Pair], tmp_path: Path) -> None:
     numbers: list[int] = []
 
@@ -234,6 +378,29 @@ def test_a_bad_teacher_is_stopped_early(synthesize: Any, server: TeacherServer, 
     assert not (tmp_path / "out.tsv").exists()
 
 
+def test_one_answer_for_all_sentences_is_not_kept(synthesize: Any, server: TeacherServer, tmp_path: Path) -> None:
+    server.translate = lambda source: "You have exceeded your quota. Please upgrade your plan."
+    outcome = synthesize()
+    assert (outcome.code, "same for many sentences" in outcome.error) == (2, True), outcome.error
+    assert not (tmp_path / "out.tsv").exists()
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_the_output_has_no_line_that_cannot_be_read(
+    side: str, synthesize: Any, server: TeacherServer, pairs: list[Pair], mono: Path, tmp_path: Path
+) -> None:
+    if side == "source":
+        mono.write_text(f"{(pairs[0].source * 2000)[:99_000]}\n{mono.read_text('utf-8')}", "utf-8")
+    else:
+        translate = server.translate
+        server.translate = lambda text: translate(text) * (2000 if text == pairs[0].source else 1)
+    outcome = synthesize()
+    assert outcome.code == 0, outcome.error
+    assert "1 line of more than 49,998 characters left out" in outcome.error or "too long" in outcome.error
+    assert len(read_output(tmp_path / "out.tsv")) == len(pairs) - (side == "target")
+    assert max(map(len, server.prompts)) < 50_000
+
+
 def test_a_limit_of_cost(synthesize: Any, server: TeacherServer, tmp_path: Path) -> None:
     assert synthesize("--max-cost", "1").code == 2
     whole = synthesize("--price", "1000:1000", output=tmp_path / "whole.tsv")
@@ -251,6 +418,69 @@ def test_a_limit_of_cost(synthesize: Any, server: TeacherServer, tmp_path: Path)
     assert (tmp_path / "out.tsv").read_bytes() == (tmp_path / "whole.tsv").read_bytes()
     assert max(server.answered.values()) == 3, "once for each output"
     assert len(server.prompts) > asked
+
+
+@pytest.mark.parametrize("limit", ["0", "0.000001"])
+def test_a_limit_of_cost_concerns_the_first_request(limit: str, synthesize: Any, server: TeacherServer) -> None:
+    outcome = synthesize("--price", "1:1", "--max-cost", limit)
+    assert (outcome.code, "more than --max-cost" in outcome.error) == (2, True), outcome.error
+    assert not server.bodies
+
+
+@pytest.mark.parametrize(("most", "code"), [("0.09", 2), ("0.11", 0)])
+def test_few_sentences_have_a_limit_of_rejected_ones(
+    most: str, code: int, synthesize: Any, server: TeacherServer, pairs: list[Pair], mono: Path, tmp_path: Path
+) -> None:
+    mono.write_text("".join(f"{pair.source}\n" for pair in pairs[:20]), "utf-8")
+    translate = server.translate
+    server.translate = lambda text: "" if text in (pairs[0].source, pairs[1].source) else translate(text)
+    outcome = synthesize("--max-rejected", most)
+    assert (outcome.code, "2 of 20 translations are rejected" in outcome.error) == (code, code == 2), outcome.error
+    assert (tmp_path / "out.tsv").exists() is (code == 0)
+    if code:
+        asked = len(server.bodies)
+        assert synthesize("--max-rejected", "0.5", "--resume").code == 0
+        assert len(server.bodies) == asked, "the answers are kept"
+
+
+def test_only_answers_that_fit_are_called_stored(
+    synthesize: Any, server: TeacherServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.synthesis.collect._LONGEST_WAIT", 0.01)
+    server.faults.extend([*[""] * 3, *[500] * 100])
+    assert synthesize("--parallel", "1").code == 2
+    again = synthesize("--parallel", "1", "--resume")
+    assert "answers.jsonl: 3 stored answers of 12\n" in again.error
+    other = synthesize("--parallel", "1", "--resume", "--model", "another")
+    assert "0 stored answers of 12; 3 others are of another teacher, text or prompt" in other.error
+
+
+def test_a_finished_output_is_recognized_if_its_answers_remain(
+    synthesize: Any, server: TeacherServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a kill between writing it and deleting them."""
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.cli.teachers.delete_unfinished", lambda output: None)
+        assert synthesize().code == 0
+    content, asked = (tmp_path / "out.tsv").read_bytes(), len(server.bodies)
+    assert (tmp_path / "out.tsv.partial").exists()
+    outcome = synthesize("--resume")
+    assert (outcome.code, "out.tsv: complete" in outcome.error) == (0, True), outcome.error
+    assert ((tmp_path / "out.tsv").read_bytes(), len(server.bodies)) == (content, asked)
+    assert not (tmp_path / "out.tsv.partial").exists()
+
+
+def test_an_output_that_another_command_has_just_written_is_not_asked_for(
+    synthesize: Any, server: TeacherServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert synthesize().code == 0
+    asked = len(server.bodies)
+    module = import_module("dragoman.cli.synthesize")
+    monkeypatch.setattr(module, "check_output", lambda *arguments: None)  # the other one had not ended then
+    outcome = synthesize()
+    assert (outcome.code, "already exists" in outcome.error) == (2, True), outcome.error
+    assert len(server.bodies) == asked
+    assert not (tmp_path / "out.tsv.partial").exists()
 
 
 def test_an_estimate_writes_nothing(synthesize: Any, server: TeacherServer, tmp_path: Path) -> None:
@@ -321,6 +551,11 @@ def test_paragraphs_stay_together() -> None:
         (["--price", "cheap"], "expected the price"),
         (["--teacher", "http://192.0.2.1:1/v1"], "add --remote"),
         (["--teacher", "http://user:secret@localhost/v1"], "must not contain a user, a password"),
+        (["--teacher", "http://user:p/secret@localhost:99999999"], "must not contain a user, a password"),
+        (["--teacher", "libretranslate:user:secret@localhost"], "must not contain a user, a password"),
+        (["--teacher", "deepl:localhost?key=secret"], "must not contain a user, a password"),
+        (["--teacher", "user:secret@localhost"], "must not contain a user, a password"),
+        (["--key-file", "/tmp"], "Is a directory"),
         (["--teacher", "libretranslate:localhost:5000"], "expected an address such as"),
     ],
 )
@@ -350,7 +585,7 @@ def test_a_random_sample_is_translated_if_there_is_too_little_time(
     opened = TeacherOptions(address, ("de", "en"), model="m", size=5).open()
     server.seconds, output = 0.2, tmp_path / "out.tsv"
     groups = read_groups(files, ("de", "en"), opened)
-    skipped = synthesize_text(opened, ("de", "en"), groups, SynthesisSettings(parallel=1), output, seconds=1.0)
+    skipped = synthesize_text(opened, ("de", "en"), groups, SynthesisSettings(parallel=1, seconds=1.0), output)
     translated = [source for source, _ in read_output(output)]
     assert 0 < len(translated) < LINES
     for part in (pairs[:half], pairs[half:]):

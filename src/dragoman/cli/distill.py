@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -151,6 +152,7 @@ def _distill_address(
     from dragoman.settings import Distillation, FilePair
     from dragoman.synthesis.synthesis import SynthesisSettings
     from dragoman.synthesis.teachers import TeacherAddress
+    from dragoman.system.files import read_json, write_json
     from dragoman.system.memory import keep_freed_memory
     from dragoman.training.run.directory import check_directory
     from dragoman.training.run.run import train
@@ -164,6 +166,17 @@ def _distill_address(
     codes, service = parse_languages(languages), address.describe(options.model)
     run = output or RUNS / f"{'-'.join(codes)}-{size}"
     run.parent.mkdir(parents=True, exist_ok=True)
+    start = Path(f"{run}.json")
+    given: dict[str, Any] = {
+        "--teacher": str(address),
+        "--model": options.model,
+        "--languages": list(codes),
+        "--mono": sorted(str(Path(file)) for file in mono),
+        "--size": size,
+        "--minutes": minutes,
+    }
+    if resume and start.is_file():
+        _refuse_changed(run, _compare_start(read_json(start), given), data_dir)
     if resume and (run / "recipe.toml").is_file():
         recipe = load_recipe(run / "recipe.toml", overrides)
     else:
@@ -173,10 +186,12 @@ def _distill_address(
         if not (resume and Path(files.source).is_file() and Path(files.target).is_file()):
             check_output(pattern, codes, resume)
             opened = options.open(address, codes, [])
-            seconds = minutes and 60 * minutes * TRANSLATION_SHARE
-            settings = SynthesisSettings(parallel=parallel)
+            seconds = 60 * minutes * TRANSLATION_SHARE if minutes else math.inf
+            settings = SynthesisSettings(parallel=parallel, seconds=seconds)
             groups = read_groups([Path(file) for file in mono], codes, opened)
-            skipped = synthesize_text(opened, codes, groups, settings, pattern, seconds, marked=False)
+            if not (resume and start.is_file()):
+                write_json(start, given)
+            skipped = synthesize_text(opened, codes, groups, settings, pattern, marked=False)
             service += f" ({skipped})" if skipped else ""
         distillation = Distillation(translated_by=service)
         plan = StudentPlan(size, minutes and minutes * (1 - TRANSLATION_SHARE), distillation)
@@ -191,7 +206,6 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     """The recipe for a student, or that of a run to resume; raises UserError if the run was started with another."""
     from dragoman.planning.student import STUDENT_SIZES, plan_student
     from dragoman.recipe import load_recipe
-    from dragoman.system.run_paths import resume_command
     from dragoman.text.multilingual import name_direction
     from dragoman.training.loop.distributed import refuse_several_processes
     from dragoman.training.run.directory import check_directory, has_minutes, restore_files
@@ -216,9 +230,23 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
         "--minutes": plan.minutes is None or has_minutes(run, recipe, plan.minutes),
         "--size or --set model.…": shape.items() <= recipe.model.model_dump().items(),
     }
-    if changed := [name for name, is_same in same.items() if not is_same]:
-        raise UserError(
-            f"{run}: was started with another {' and '.join(changed)}; to continue it: "
-            f"{resume_command(run, data_dir)}; to start another run, choose another --output"
-        )
+    _refuse_changed(run, same, data_dir)
     return recipe
+
+
+def _compare_start(started: dict[str, Any], given: dict[str, Any]) -> dict[str, bool]:
+    """Whether each option is the same as when the run was started; --minutes need not be repeated."""
+    return {name: value == started.get(name) or (name, value) == ("--minutes", None) for name, value in given.items()}
+
+
+def _refuse_changed(run: Path, same: dict[str, bool], data_dir: Path | None) -> None:
+    """Raises UserError if an option is not the same as when a run was started."""
+    from dragoman.system.run_paths import resume_command
+
+    if changed := [name for name, is_same in same.items() if not is_same]:
+        is_trained = (run / "recipe.toml").is_file()
+        command = resume_command(run, data_dir) if is_trained else "repeat the command with the same options"
+        raise UserError(
+            f"{run}: was started with another {' and '.join(changed)}; to continue it: {command}; to start another "
+            "run, choose another --output"
+        )

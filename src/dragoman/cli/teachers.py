@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -198,7 +197,7 @@ def parse_price(text: str | None) -> Price | None:
 
 
 def check_output(output: Path, languages: Languages, resume: bool) -> None:
-    """Check that pairs can be written to a file.
+    """Check that pairs can be written to a file; with --resume, an interrupted command may have written it already.
 
     Raises:
         UserError: It exists, or there are answers of an interrupted command, and --resume is not given.
@@ -206,9 +205,11 @@ def check_output(output: Path, languages: Languages, resume: bool) -> None:
     from dragoman.corpus.writers import check_output
     from dragoman.system.resumable import unfinished_directory
 
-    check_output(str(output), languages)
     directory = unfinished_directory(output)
-    if not resume and any(directory.glob("*.json*")):
+    interrupted = any(directory.glob("*.json*"))
+    if not (resume and interrupted):
+        check_output(str(output), languages)
+    if interrupted and not resume:
         raise UserError(
             f"{directory}: contains translations of an interrupted command; add --resume to use them, or delete it"
         )
@@ -228,11 +229,18 @@ def read_groups(
     Raises:
         UserError: A file is missing or in another language.
     """
-    from itertools import chain
+    from itertools import chain, filterfalse
 
     from dragoman.corpus.lines import read_lines
     from dragoman.synthesis.pair_checks import check_language
-    from dragoman.synthesis.sentence_groups import group_sentences
+    from dragoman.synthesis.sentence_groups import LONGEST_SENTENCE, group_sentences
+
+    too_long = 0
+
+    def is_too_long(line: str) -> bool:
+        nonlocal too_long
+        too_long += len(line) > LONGEST_SENTENCE
+        return len(line) > LONGEST_SENTENCE
 
     for file in files:
         if file != DASH and not file.exists():
@@ -241,8 +249,13 @@ def read_groups(
         read_standard_input("> ") if file == DASH else chain(read_lines(file, replace_controls=True), [""])
         for file in files
     )
-    groups = list(group_sentences(lines, teacher.size, teacher.characters))
+    groups = list(group_sentences(filterfalse(is_too_long, lines), teacher.size, teacher.characters))
     names = ", ".join("standard input" if file == DASH else str(file) for file in files)
+    if too_long:
+        print_to_stderr(
+            f"{names}: {counted(too_long, 'line')} of more than {LONGEST_SENTENCE:,} characters left out; write one "
+            "sentence per line"
+        )
     if not groups:
         raise UserError(f"{names}: contains no text")
     if bundle:
@@ -308,7 +321,6 @@ def synthesize_text(
     groups: list[SentenceGroup],
     settings: SynthesisSettings,
     output: Path,
-    seconds: float | None = None,
     *,
     marked: bool = True,
 ) -> str:
@@ -317,67 +329,72 @@ def synthesize_text(
     Args:
         teacher: The teacher.
         languages: Source and target.
-        groups: The text.
+        groups: The text; if the time is limited, a random sample of it may be translated.
         settings: How to ask.
         output: The file to write.
-        seconds: The time for translating; if it is too short, a random sample of the groups is translated.
         marked: Whether the output states that it is machine-translated.
 
     Returns:
-        How much was left out because of that, or nothing.
+        How much was left out because there was no time, or nothing.
 
     Raises:
         UserError: The teacher is gone or bad, or no pair is left.
         typer.Exit: The user has stopped the command.
     """
+    from dragoman.corpus.writers import check_output
     from dragoman.synthesis.answer_log import AnswerLog
     from dragoman.synthesis.synthesis import open_synthesis
     from dragoman.system.progress import ProgressLine
     from dragoman.system.resumable import only_writer
     from dragoman.training.loop.stop import StopFlag, stop_on_signals
 
-    if seconds is not None:
+    if settings.seconds < math.inf:
         groups = random.Random(SAMPLE_SEED).sample(groups, len(groups))
-    flag, end = StopFlag(), math.inf if seconds is None else time.monotonic() + seconds
+    flag = StopFlag()
     with (
         ProgressLine("synthesize") as line,
         only_writer(output) as directory,
         closing(AnswerLog(directory / "answers.jsonl")) as answers,
     ):
-        if len(answers):
-            line.log(f"{answers.path}: {counted(len(answers), 'answer')} so far, which are used")
-
-        def is_stopped() -> bool:
-            return flag.requested or time.monotonic() > end
-
-        synthesis = open_synthesis(teacher, languages, groups, answers, settings, line.log, is_stopped)
+        synthesis = open_synthesis(teacher, languages, groups, answers, settings, line.log, lambda: flag.requested)
+        try:
+            check_output(str(output), languages)  # another process may have written it before this one got the lock
+        except UserError:
+            if not synthesis.is_answered():
+                raise
+            line.log(f"{output}: complete")
+            delete_unfinished(output)
+            return ""
         try:
             with stop_on_signals(flag, line.log, "after the answers to what was sent"):
                 complete = synthesis.run(line.update)
+            written = None if flag.requested else synthesis.write(output, marked=marked)
         except UserError as error:
             kept = f"\n{directory} keeps the answers so far; to continue, add --resume" if len(answers) else ""
             raise UserError(f"{error}{kept}") from None
-        if flag.requested:
+        if written is None:
             kept = f"{directory} keeps the answers; to continue, add --resume to the same command"
             line.log(f"stopped; {kept if len(answers) else 'there are no answers yet'}")
             raise typer.Exit(130)
-        written = synthesis.write(output, marked=marked)
         if written.rejections.counts:
             line.log(f"rejected translations:\n{written.rejections.table()}")
         for finding in written.findings:
             line.log(finding)
         line.log(f"{output}: {written}; {synthesis.collector.describe_usage()}")
-        count, total = written.rejections.sentences, sum(len(each.sentences) for each in groups)
-        skipped = "" if count == total or seconds is None else f"{total - count:,} of {counted(total, 'sentence')}"
-        if skipped:
-            line.log(f"not translated, because there was no time: {skipped}; the others are a random sample")
-        elif synthesis.collector.limit_reached:
+        total, skipped = sum(len(group.sentences) for group in groups), ""
+        if synthesis.collector.limit_reached:
             line.log(
                 f"more would cost more than --max-cost; to translate the rest, delete {output}, and repeat the command "
                 "with --resume and a higher --max-cost"
             )
+        elif not complete:
+            skipped = f"{total - written.rejections.sentences:,} of {counted(total, 'sentence')}"
+            line.log(
+                f"not translated, because there was no time: {skipped}; the others are a random sample; {directory} "
+                "keeps their answers"
+            )
         elif marked:
             line.log(f"to train on it: dragoman train FILES {output}")
-    if complete or seconds is not None:
+    if complete:
         delete_unfinished(output)
     return f"of a random sample: there was no time for {skipped}" if skipped else ""

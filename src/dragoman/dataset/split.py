@@ -17,7 +17,7 @@ from dragoman.settings import Data
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
 from dragoman.system.resumable import Entry
-from dragoman.text.normalization import collapse_spaces, simplify
+from dragoman.text.normalization import collapse_spaces, simplify, visible_form
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class HeldOutText:
 
     Attributes:
         pairs: The pairs.
-        ignore_punctuation: Whether text that differs only in case and punctuation is the same. Differences in spaces
-            never count: tokenizers do not distinguish spaces either.
+        ignore_punctuation: Whether text that differs only in case and punctuation is the same. Differences in spaces,
+            invisible characters and the spelling of accents never count: tokenizers do not distinguish them either.
     """
 
     pairs: Sequence[Pair]
@@ -41,7 +41,8 @@ class HeldOutText:
         return any(self._key(text) in self._texts[language] for language, text in texts)
 
     def _key(self, text: str) -> str:
-        return simplify(text) if self.ignore_punctuation else collapse_spaces(text)
+        visible = visible_form(text)
+        return simplify(visible) if self.ignore_punctuation else collapse_spaces(visible)
 
     @cached_property
     def _texts(self) -> dict[str, set[str]]:

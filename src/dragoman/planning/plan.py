@@ -262,7 +262,7 @@ def plan_recipe(
     if facts.pairs == 1 and not texts.validation:
         raise UserError(
             "the training text has one pair, and training needs another one to validate on; add text, or name "
-            "validation text with --validation"
+            "validation text (dragoman train --validation)"
         )
     if start is None or tokenizers is None:
         facts = measure_subwords(facts, sample, texts.languages)

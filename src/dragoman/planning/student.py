@@ -190,7 +190,7 @@ def plan_student_of_text(
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
     }
     recipe = build_recipe(document, overrides, origin=f"{plan.size} student")
-    log(_describe_plan(plan, recipe, made.facts, 0, made.machine))
+    log(_describe_plan(plan, recipe, made.facts, 0, made.machine, translated=True))
     return recipe
 
 
@@ -287,10 +287,14 @@ def _facts_of_text(data: Data, teacher: Bundle, data_directory: Path | None) -> 
     return facts_with(facts, (teacher.source, teacher.target), sample)
 
 
-def _describe_plan(plan: StudentPlan, recipe: Recipe, facts: TextFacts, mono: int, machine: MachineSpeed) -> str:
+def _describe_plan(
+    plan: StudentPlan, recipe: Recipe, facts: TextFacts, mono: int, machine: MachineSpeed, *, translated: bool = False
+) -> str:
     """How much text there is, and how long it takes; `mono` is the number of monolingual texts."""
     expected = expect_training(recipe, facts.with_pairs(mono), machine)
-    if recipe.training.minutes:
+    if translated:
+        time = f"training takes {describe_minutes(recipe.training.minutes or expected.minutes)}"
+    elif recipe.training.minutes:
         translating = describe_minutes(recipe.teachers.translation_share * recipe.training.minutes)
         time = f"translating takes at most {translating} of the {describe_minutes(recipe.training.minutes)}"
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,9 +12,19 @@ from dragoman.errors import shortened
 from dragoman.languages.identify import other_language
 from dragoman.synthesis.answers import REASONS, Read, Rejected, repair
 from dragoman.synthesis.pair_checks import DESCRIBED_PAIRS, PairFilter
+from dragoman.text.normalization import simplify
 
 FIRST_SENTENCES = 100
 """After so many sentences, the share of rejected ones decides whether to go on."""
+
+SAME = "same for many sentences"
+"""The reason for an answer that is no translation, such as a message about a limit."""
+
+SAME_SENTENCES, SAME_SOURCES = 500, 10
+"""Of so many sentences in a row, at most so many different ones have the same translation.
+
+In 20 corpora in 6 languages, there are 10 at most.
+"""
 
 _SHOWN_EXAMPLES = 2
 
@@ -32,6 +42,40 @@ def check_answers(sources: Sequence[str], read: Sequence[Read], pair_filter: Pai
         problem = None if isinstance(repaired, Rejected) else pair_filter.problem(source, repaired)
         checked.append(Rejected(problem, str(answer)) if problem else repaired)
     return checked
+
+
+@dataclass
+class SameAnswers:
+    """Finds answers that a teacher gives to many different sentences.
+
+    Attributes:
+        found: These answers.
+    """
+
+    found: set[str] = field(default_factory=set)
+    _recent: deque[tuple[str, str]] = field(default_factory=deque)
+    _sources: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, source: str, answer: Read) -> None:
+        """Look at the next answer."""
+        if isinstance(answer, Rejected):
+            return
+        self._recent.append((simplify(source), answer))
+        self._sources.setdefault(answer, Counter())[simplify(source)] += 1
+        if len(self._sources[answer]) > SAME_SOURCES:
+            self.found.add(answer)
+        if len(self._recent) > SAME_SENTENCES:
+            old, text = self._recent.popleft()
+            sources = self._sources[text]
+            sources[old] -= 1
+            if not sources[old]:
+                del sources[old]
+            if not sources:
+                del self._sources[text]
+
+    def reject(self, answer: Read) -> Read:
+        """The answer, or its rejection."""
+        return Rejected(SAME, answer) if isinstance(answer, str) and answer in self.found else answer
 
 
 @dataclass

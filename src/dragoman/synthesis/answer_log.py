@@ -7,17 +7,20 @@ import os
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from dragoman.errors import UserError
-from dragoman.synthesis.teachers import Answer, TokenUsage
+from dragoman.synthesis.teachers import MOST_TOKENS, Answer, TokenUsage
+
+_NUMBERS = ("requests", "input_tokens", "output_tokens", "characters")
+"""Of the usage."""
 
 
 class AnswerLog:
     """Answers by the name of the request, in a file with one JSON object per line.
 
     The process that writes it holds a lock (`only_writer`). A line that a killed process has not completed is removed.
-    What is behind a name stays on disk until it is read.
+    What is behind a name stays on disk until it is read. Failures are no answers: of them, only the usage is stored,
+    because it may have been paid for, so that another process sends these requests again.
 
     Args:
         path: The file, which need not exist.
@@ -32,6 +35,7 @@ class AnswerLog:
     def __init__(self, path: Path) -> None:
         self.path, self.usage = path, TokenUsage()
         self._places: dict[str, int] = {}
+        self._failures: dict[str, str] = {}
         try:
             self._file = path.open("a+b")
             self._read_places()
@@ -42,33 +46,41 @@ class AnswerLog:
         self._file.seek(0)
         complete = 0
         for line in self._file:
-            try:
-                entry = json.loads(line) if line.endswith(b"\n") else {}
-                name, usage = entry["request"], TokenUsage(**entry["answer"]["usage"])
-            except (ValueError, KeyError, TypeError):
-                if line.endswith(b"\n"):  # damaged by a disk; the lines after it may be whole
-                    complete += len(line)
-                continue
-            self._places[name] = complete
-            self.usage = self.usage.plus(usage)
+            if not line.endswith(b"\n"):
+                break
+            if entry := _parse(line):  # others were damaged by a disk
+                name, answer = entry
+                self._count(name, answer, complete)
             complete += len(line)
         self._file.truncate(complete)
+
+    def _count(self, request: str, answer: Answer, place: int) -> None:
+        self.usage = self.usage.plus(answer.usage)
+        if not answer.failure:
+            self._places[request] = place
 
     def __len__(self) -> int:
         return len(self._places)
 
     def __contains__(self, request: str) -> bool:
-        return request in self._places
+        return request in self._places or request in self._failures
 
     def get(self, request: str) -> Answer | None:
-        """The answer to a request, if there is one."""
+        """The answer to a request, or its failure, if there is one."""
         if (place := self._places.get(request)) is None:
-            return None
+            failure = self._failures.get(request)
+            return None if failure is None else Answer("", failure=failure)
         self._file.seek(place)
-        return _answer_of(json.loads(self._file.readline())["answer"])
+        entry = _parse(self._file.readline())
+        assert entry, "it was read before"
+        return entry[1]
+
+    def fail(self, request: str, failure: str) -> None:
+        """Remember that this process does not send a request again, and why."""
+        self._failures[request] = failure
 
     def append(self, request: str, answer: Answer) -> None:
-        """Store an answer; it is on the disk when this returns.
+        """Store an answer, or the usage of one with a failure; it is on the disk when this returns.
 
         Raises:
             UserError: The disk is full.
@@ -81,16 +93,27 @@ class AnswerLog:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise UserError(f"{self.path}: {error.strerror}; make room, and continue with --resume") from error
-        self._places[request] = place
-        self.usage = self.usage.plus(answer.usage)
+        self._count(request, answer, place)
 
     def close(self) -> None:
-        """Close the file, and delete it if it is empty. What a full disk has refused was reported by `append`."""
+        """Close the file, and delete it without answers. What a full disk has refused was reported by `append`."""
         with suppress(OSError):
             self._file.close()
             if not self._places:
                 self.path.unlink()
 
 
-def _answer_of(stored: dict[str, Any]) -> Answer:
-    return Answer(**{**stored, "usage": TokenUsage(**stored["usage"])})
+def _parse(line: bytes) -> tuple[str, Answer] | None:
+    """The name and the answer in a line, or None if it is damaged."""
+    try:
+        entry = json.loads(line)
+        name, stored = entry["request"], entry["answer"]
+        answer = Answer(**{**stored, "usage": TokenUsage(**stored["usage"])})
+        texts = answer.content if isinstance(answer.content, list) else [answer.content]
+        numbers = [getattr(answer.usage, each) for each in _NUMBERS]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    is_whole = all(isinstance(text, str) for text in (name, answer.failure, *texts)) and all(
+        isinstance(number, int) and 0 <= number <= MOST_TOKENS for number in numbers
+    )
+    return (name, answer) if is_whole else None

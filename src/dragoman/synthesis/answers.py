@@ -48,10 +48,10 @@ REASONS = {
     "refusal": "the model refuses to translate",
     "notes": "comments in the translation",
     "several lines": "several lines, such as alternatives",
-    "markup": "Markdown, tags or links that the source lacks",
+    "markup": "Markdown, JSON, tags or links that the source lacks",
     "refused by the server": "the server answers with an error or a damaged reply",
 }
-"""Why answers are rejected; the reasons of `PairFilter` follow."""
+"""Why answers are rejected; `SAME` and the reasons of `PairFilter` follow."""
 
 _THOUGHT = regex.compile(
     r"<(think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)>.*?</\1>|◁think▷.*?◁/think▷"
@@ -305,6 +305,7 @@ _LINE_MARK = regex.compile(r"^(?:#{1,6}|[-*•>]|>>)\s+")  # an en dash or em da
 _LINK = regex.compile(
     r"\[[^\[\]\n]+\]\([^()\s]+\)|!\[|^\|.*\|$|<(?:b|i|u|p|br|em|strong|span|div|translation)\b[^<>]*>"
 )
+_JSON = regex.compile(r"\{\s*\"")
 _WRAPPER = regex.compile(r"^<(translation|target|output|answer|result|text|sentence|s|p|t)>(.*)</\1>$", regex.DOTALL)
 _ALTERNATIVES = regex.compile(r"\S\s+/\s+\S|\bor:\s|\boder:\s|\bor, alternatively\b", regex.IGNORECASE)
 _SEPARATOR = regex.compile(r"^\s*(?:->|=>|→|—>|⇒|=|\||—|–|:|\t|\n)+\s*")
@@ -341,6 +342,8 @@ def _problem(source: str, text: str) -> str | None:
         return "refusal"
     if "\n" in text:
         return "several lines"
+    if _JSON.search(text) and not _JSON.search(source):
+        return "markup"
     if _LINK.search(text) and not _LINK.search(source):
         return "markup"
     if _EMPHASIS.search(text) and not _EMPHASIS.search(source) and not _has_any(source, "*_`~"):
@@ -362,9 +365,11 @@ def _has_any(text: str, characters: Iterable[str]) -> bool:
 
 
 def _remove_wrappers(source: str, text: str, number: int, languages: tuple[str, str]) -> str:
-    """Remove code fences, tags around everything, tokens of models, references of HTML, and Markdown."""
+    """Remove code fences, JSON and tags around everything, tokens of models, references of HTML, and Markdown."""
     if "```" in text and "```" not in source:
         text = _remove_fence(text)
+    if _JSON.match(text) and not _JSON.search(source) and (items := _items_of_json(text, 1)) and len(items) == 1:
+        text = items[0][1]
     if (wrapped := _WRAPPER.match(text)) and not _WRAPPER.match(source):
         text = wrapped[2]
     if not _SPECIAL.search(source):
@@ -419,7 +424,7 @@ def _remove_label(source: str, text: str, number: int, languages: tuple[str, str
 
 def _find_preamble(source: str, text: str) -> regex.Match[str] | None:
     """The introduction of a translation, if the source does not speak of translations, too."""
-    if _has_any(source, ":：") or _TRANSLATION_WORD.search(source):
+    if _has_any(source, ":：") or _TRANSLATION_WORD.search(source) or _JSON.match(text):
         return None
     return _PREAMBLE.match(text)
 

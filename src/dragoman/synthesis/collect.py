@@ -16,7 +16,7 @@ from dragoman.errors import UserError
 from dragoman.synthesis.answer_log import AnswerLog
 from dragoman.synthesis.http_client import BusyServerError, RefusedRequestError
 from dragoman.synthesis.sentence_groups import SentenceGroup
-from dragoman.synthesis.teachers import Answer, Teacher, TokenUsage
+from dragoman.synthesis.teachers import CHARACTERS_PER_TOKEN, Answer, Teacher, TokenUsage
 from dragoman.system.progress import Log
 from dragoman.system.resumable import digest
 
@@ -35,7 +35,7 @@ MOST_FAILURES = 5
 """A request that fails so often by itself (500, a damaged reply) is not sent again."""
 
 MOST_IN_A_ROW = 20
-"""After so many failures without an answer in between, the server counts as broken, although it has answered."""
+"""After so many failures without an answer in between, a server that has answered must answer a short request."""
 
 _REFUSED = (400, 413, 422)  # one request, such as a long one; other statuses concern all of them, such as a wrong key
 
@@ -139,11 +139,12 @@ class Speed:
 
 @dataclass(frozen=True)
 class Request:
-    """A group to send, and the name of its answer in the log."""
+    """A group to send, and the name of its answer in the log; a probe only shows whether the server still answers."""
 
     group: SentenceGroup
     candidate: int
     name: str
+    is_probe: bool = False
 
 
 def requests_of(identity: str, groups: Iterable[SentenceGroup], candidates: int) -> Iterator[Request]:
@@ -166,6 +167,8 @@ class Collector:
         parallelism: How many requests are sent at once.
         price: What the teacher costs.
         most_cost: No request is sent that would probably make the answers cost more; in the unit of the price.
+        end: When to stop, in seconds of `time.monotonic`: no request is sent that would probably take longer, and later
+            answers are not waited for.
         limit_reached: Whether `most_cost` has ended the collection.
     """
 
@@ -176,24 +179,27 @@ class Collector:
     parallelism: Parallelism = field(default_factory=Parallelism)
     price: Price | None = None
     most_cost: float = math.inf
+    end: float = math.inf
     limit_reached: bool = False
+    _answered: Request | None = None  # one that the server has answered
 
     def collect(self, requests: Iterable[Request]) -> Generator[tuple[Request, Answer]]:
         """Send the requests that have no stored answer, and yield each as soon as its answer is stored.
 
-        If the iteration is closed or `stop` is true, the answers to what was sent are stored, too. If a server that
-        answers others refuses a request, this failure is stored as its answer, so that it is not sent again.
+        If the iteration is closed or `stop` is true, the answers to what was sent are stored, too. If a server refuses
+        a request, and answers another one after that, the failure is yielded in place of an answer. If there is no
+        other one left, or many have failed in a row, a sentence that it has answered is sent again.
 
         Raises:
             UserError: The server refuses everything, does not answer any request for `PATIENCE` seconds, or has never
                 answered and cannot be reached for `FIRST_PATIENCE` seconds.
         """
         workers = _Workers(self.teacher, self.parallelism.most)
-        remaining = (each for each in requests if each.name not in self.answers)
+        remaining = self._without_answer(requests)
         again: deque[Request] = deque()
         upcoming: Request | None = None
-        is_last = False
         sent: set[str] = set()
+        usual_seconds = 0.0
         problem: Exception | None = None
         failures = _Failures(self.answers)
         last_answer, pause_until, losses = time.monotonic(), 0.0, 0
@@ -203,11 +209,15 @@ class Collector:
             while True:
                 if upcoming is None or upcoming.name in self.answers:  # the same sentences may occur twice
                     upcoming = next(remaining, None)
-                    is_last = upcoming is None
                     if upcoming is None and again:
                         upcoming = again.popleft()
-                self.limit_reached = upcoming is not None and self._reaches_limit(len(sent))
-                may_send = problem is None and not self.stop() and not self.limit_reached
+                if problem is None and failures.is_probe_due(last=upcoming is None and not sent):
+                    if upcoming is not None:
+                        again.appendleft(upcoming)
+                    upcoming = failures.probe(self._answered)
+                self.limit_reached = upcoming is not None and self._reaches_limit(upcoming, len(sent))
+                is_late = time.monotonic() + usual_seconds > self.end
+                may_send = problem is None and not (self.stop() or self.limit_reached or is_late)
                 if may_send and len(sent) < self.parallelism.now and time.monotonic() >= pause_until:
                     if upcoming is not None:
                         if upcoming.name not in sent:
@@ -219,20 +229,25 @@ class Collector:
                         break
                 if not sent and not may_send:
                     break
+                if time.monotonic() > self.end:
+                    sent.clear()
+                    break
                 try:
                     request, result = workers.receive(_POLL)
                 except queue.Empty:
                     continue
                 sent.remove(request.name)
                 if isinstance(result, Answer) and not result.failure:
-                    self.answers.append(request.name, result)
-                    last_answer, losses = time.monotonic(), 0
+                    self._store(request, result)
+                    last_answer, losses, usual_seconds = time.monotonic(), 0, result.seconds
                     self.parallelism.answered(result.usage.characters)
-                    yield request, result
-                    yield from failures.store()
+                    if not request.is_probe:
+                        self._answered = request
+                        yield request, result
+                    yield from failures.explain()
                     continue
                 try:
-                    is_sent_again = failures.add(request, result, is_last)
+                    is_sent_again = failures.add(request, result)
                 except Exception as error:
                     problem = problem or error
                     continue
@@ -248,10 +263,11 @@ class Collector:
                         problem = UserError(f"{result}; start the server, or correct its address")
                     elif waited > PATIENCE and not result.concerns_request:
                         problem = UserError(f"{result}; it has not answered for {waited / 60:.0f} minutes")
-                    wait = wait if result.seconds is None else result.seconds
+                    if result.seconds is not None and result.seconds >= _FIRST_WAIT:
+                        wait = result.seconds
                 if is_sent_again:
                     again.append(request)  # behind the others, which it must not hold up
-                    pause_until = time.monotonic() + wait
+                    pause_until = max(pause_until, time.monotonic() + wait)
                     if time.monotonic() > last_message + _BETWEEN_MESSAGES:
                         self.log(f"{describe_failure(result)}; waiting {wait:.3g} s")
                         last_message = time.monotonic()
@@ -261,10 +277,20 @@ class Collector:
         finally:
             for request, result in workers.finish(len(sent)):
                 if isinstance(result, Answer) and not result.failure:
-                    self.answers.append(request.name, result)
+                    self._store(request, result)
         if problem:
             raise problem
-        yield from failures.store()
+
+    def _store(self, request: Request, answer: Answer) -> None:
+        """Store an answer; of that to a probe only the usage, as it answers no request of the text."""
+        self.answers.append(request.name, replace(answer, failure="only a probe") if request.is_probe else answer)
+
+    def _without_answer(self, requests: Iterable[Request]) -> Iterator[Request]:
+        for request in requests:
+            if request.name not in self.answers:
+                yield request
+            elif self._answered is None:
+                self._answered = request
 
     def measure(self, requests: Sequence[Request]) -> Speed:
         """Send requests to measure the speed of the server, as many at once as there may be.
@@ -295,41 +321,50 @@ class Collector:
         """Tokens or characters so far, and what they cost."""
         return describe_usage(self.answers.usage, self.teacher.counts_tokens, self.price)
 
-    def _reaches_limit(self, sent: int) -> bool:
+    def _reaches_limit(self, upcoming: Request, sent: int) -> bool:
         """Whether one more request would probably cost too much."""
         if self.price is None or math.isinf(self.most_cost):
             return False
         usage = self.answers.usage
         cost = self.price.cost(usage, self.teacher.counts_tokens)
-        return cost + (sent + 1) * cost / max(1, usage.requests) > self.most_cost
+        each = cost / usage.requests if usage.requests else self._expect_cost(upcoming.group, self.price)
+        return cost + (sent + 1) * each > self.most_cost
+
+    def _expect_cost(self, group: SentenceGroup, price: Price) -> float:
+        """What a group will probably cost, before anything is answered."""
+        sent = round(self.teacher.sent_characters(group) / CHARACTERS_PER_TOKEN)
+        received = round(group.characters / CHARACTERS_PER_TOKEN)
+        return price.cost(TokenUsage(1, sent, received, group.characters), self.teacher.counts_tokens)
 
 
 class _Failures:
     """Requests that have failed, and those that are not sent again.
 
+    A request is only to blame if the server has answered another one after its last failure.
+
     Args:
-        answers: Stores what was paid for, and the failures of a server that answers other requests.
+        answers: Stores what was paid for.
     """
 
     def __init__(self, answers: AnswerLog) -> None:
         self._answers, self._works = answers, len(answers) > 0
         self._counts: Counter[str] = Counter()
         self._in_a_row = 0
-        self._refused: dict[str, tuple[Request, Answer]] = {}
+        self._unexplained: dict[str, tuple[Request, Answer]] = {}
+        self._probes = False
 
-    def add(self, request: Request, result: Answer | Exception, is_last: bool) -> bool:
+    def add(self, request: Request, result: Answer | Exception) -> bool:
         """Count a failure; returns whether the request is sent again.
 
         Args:
             request: What was sent.
             result: An answer with a failure, or what was raised.
-            is_last: Whether there is nothing else to send.
 
         Raises:
             Exception: The failure, if the others would fail, too.
         """
         if isinstance(result, Answer):
-            self._answers.append(f"{request.name} failed", result)  # it may have been paid for
+            self._answers.append(request.name, result)  # it may have been paid for
         elif isinstance(result, RefusedRequestError):
             if result.status not in _REFUSED or not self._works:
                 raise result
@@ -340,19 +375,40 @@ class _Failures:
         failure = describe_failure(result)
         self._in_a_row += 1
         self._counts[request.name] += 1
-        if self._in_a_row >= (MOST_IN_A_ROW if self._works else MOST_FAILURES) and not (self._works and is_last):
-            raise UserError(f"{failure}; {self._in_a_row} requests in a row have failed")
+        if request.is_probe or (self._in_a_row >= MOST_FAILURES and not self._works):
+            raise self._broken(failure)
         if isinstance(result, RefusedRequestError) or self._counts[request.name] >= MOST_FAILURES:
-            self._refused[request.name] = request, Answer("", failure=failure)
+            self._unexplained[request.name] = request, Answer("", failure=failure)
             return False
         return True
 
-    def store(self) -> Iterator[tuple[Request, Answer]]:
-        """Store the failures of requests that are not sent again, as the server has answered others."""
-        self._works, self._in_a_row = True, 0
-        while self._refused:
-            name, (request, answer) = self._refused.popitem()
-            self._answers.append(name, answer)
+    def _broken(self, failure: str) -> UserError:
+        return UserError(f"{failure}; {self._in_a_row} requests in a row have failed")
+
+    def is_probe_due(self, last: bool) -> bool:
+        """Whether to find out who is to blame for failures; `last` is whether no other request is left."""
+        return not self._probes and (self._in_a_row >= MOST_IN_A_ROW or (last and bool(self._unexplained)))
+
+    def probe(self, answered: Request | None) -> Request:
+        """A short request that shows whether the server still answers.
+
+        Args:
+            answered: A request that it has answered.
+
+        Raises:
+            UserError: There is none.
+        """
+        if answered is None:
+            raise self._broken("the server has answered none of these requests")
+        self._probes = True
+        return Request(SentenceGroup(answered.group.sentences[:1]), 0, "probe", is_probe=True)
+
+    def explain(self) -> Iterator[tuple[Request, Answer]]:
+        """The failures of requests that are not sent again, after the server has answered another one."""
+        self._works, self._in_a_row, self._probes = True, 0, False
+        while self._unexplained:
+            name, (request, answer) = self._unexplained.popitem()
+            self._answers.fail(name, answer.failure)
             yield request, answer
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import html.entities
 import ipaddress
 import json
 import os
@@ -10,6 +11,7 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,6 +36,11 @@ MAX_WAIT = 300.0
 """The longest time in seconds that is waited because a server asks for it; then the request is sent again anyway."""
 
 _MOST_KEY_BYTES = 10_000
+
+LONG_KEY = 12
+"""Characters of a key that is no word of a translation."""
+
+_EXPLAINED = 100_000  # characters of a reply that are looked at for a message
 
 _OTHER_KEY = "name a valid key with --key-file or --key-variable"
 _OTHER_ADDRESS = "check the address, which often ends in /v1 for a language model, and the name of the model"
@@ -88,12 +95,22 @@ def is_on_this_machine(address: str) -> bool:
         return False
 
 
+_SECRETS = re.compile(r"(?<=//).*@|^[^/]*@|[?#].*", re.DOTALL)
+"""What a URL may have before its host and after its path; without a scheme, everything before an @."""
+
+
 def check_address(address: str) -> str:
     """A URL without the slash at its end.
 
     Raises:
         UserError: It is no address of a server, or contains a password or a query, which would be printed and stored.
     """
+    if _SECRETS.search(address):
+        shown = _SECRETS.sub("…", address)
+        raise UserError(
+            f"{shortened(shown)}: an address must not contain a user, a password or a query; give a key with "
+            "--key-file or --key-variable"
+        )
     try:
         parts = urlsplit(address)
         _ = parts.port
@@ -101,11 +118,6 @@ def check_address(address: str) -> str:
         raise UserError(f"{shortened(address)}: not a valid address ({error})") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UserError(f"{address}: expected an address such as http://localhost:11434/v1")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise UserError(
-            f"{parts.scheme}://{parts.hostname}: an address must not contain a user, a password or a query; give a key "
-            "with --key-file or --key-variable"
-        )
     return f"{parts.scheme}{address[len(parts.scheme) :]}".rstrip("/")  # the scheme in lower case
 
 
@@ -135,6 +147,51 @@ def read_key(file: Path | None, variable: str | None) -> str | None:
     return key
 
 
+@dataclass(frozen=True)
+class HiddenKey:
+    """Hides a key in what is printed or stored, in all spellings: escaped for JSON, Python, URLs or HTML, also twice.
+
+    Attributes:
+        key: The key; None without one.
+    """
+
+    key: str | None = field(default=None, repr=False)
+
+    def hide(self, text: str) -> str:
+        """A text for a message, without the key."""
+        return _pattern_of(self.key).sub("…", text) if self.key else text
+
+    def hide_in_reply(self, value: Any) -> Any:
+        """Parsed JSON without the key, unless the key is so short that it may be a word, such as ollama."""
+        if not self.key or len(self.key) < LONG_KEY:
+            return value
+        if isinstance(value, str):
+            return self.hide(value)
+        if isinstance(value, list):
+            return [self.hide_in_reply(each) for each in value]
+        if isinstance(value, dict):
+            return {name: self.hide_in_reply(each) for name, each in value.items()}
+        return value
+
+
+@cache
+def _pattern_of(key: str) -> re.Pattern[str]:
+    """Finds a key in all spellings; several backslashes are one."""
+    spelled = map(_spellings, re.sub(r"\\+", r"\\", key))
+    return re.compile(rf"(?<!\\){''.join(spelled)}", re.IGNORECASE)  # a run of backslashes is only tried at its start
+
+
+@cache
+def _spellings(character: str) -> str:
+    """A pattern for a character and what escapes it."""
+    if character == "\\":
+        return r"(?:\\|u005c|x5c|%5c|&#0*92;|&#x0*5c;)++"
+    code = ord(character)
+    forms = [re.escape(character), f"u{code:04x}", f"x{code:02x}", f"%{code:02x}", f"&#0*{code};", f"&#x0*{code:x};"]
+    forms += [f"&{name}" for name, each in html.entities.html5.items() if each == character and name.endswith(";")]
+    return rf"\\*+(?:{'|'.join(forms)})"
+
+
 @dataclass
 class HttpClient:
     """Sends JSON to a server.
@@ -159,6 +216,7 @@ class HttpClient:
     reply_seconds: float = REPLY_SECONDS
 
     def __post_init__(self) -> None:
+        self._hidden = HiddenKey(self.key)
         self._session = requests.Session()
         self._session.trust_env = not is_on_this_machine(self.address)
         self._session.auth = _leave_headers  # requests would send the passwords in ~/.netrc
@@ -173,6 +231,7 @@ class HttpClient:
             RefusedRequestError: It will not.
         """
         url = f"{self.address}{path}"
+        hide = self._hidden.hide
         if self.key and self.key_field:
             data = {**data, self.key_field: self.key}
         try:
@@ -184,25 +243,26 @@ class HttpClient:
             status = 408 if isinstance(error, requests.ReadTimeout) else None
             raise BusyServerError(f"{url}: {self._describe(error)}", status=status) from None
         except requests.RequestException as error:
-            raise UserError(f"{url}: {self.hide_key(str(error))}") from None
+            raise UserError(f"{url}: {hide(str(error))}") from None
+        reason = hide(f"{reply.status_code} {reply.reason}")
         if reply.status_code == 429 or reply.status_code >= 500 or reply.status_code == 408:
-            problem = f"{url}: answers {reply.status_code} {reply.reason}{self._explanation(text)}"
+            problem = f"{url}: answers {reason}{self._explanation(text)}"
             raise BusyServerError(problem, _retry_after(reply.headers.get("Retry-After")), reply.status_code)
         if reply.status_code != 200:
             location = reply.headers.get("Location", "")
-            moved = f" to {self.hide_key(location)}; name that address" if location else ""
-            problem = f"{url}: answers {reply.status_code} {reply.reason}{moved}{self._explanation(text)}"
+            moved = f" to {hide(location)}; name that address" if location else ""
+            problem = f"{url}: answers {reason}{moved}{self._explanation(text)}"
             remedy = f"; {_REMEDIES[reply.status_code]}" if reply.status_code in _REMEDIES else ""
             raise RefusedRequestError(problem + remedy, reply.status_code)
         try:
-            return json.loads(text)
+            return self._hidden.hide_in_reply(json.loads(text))
         except (ValueError, RecursionError):
-            shown = shortened(self.hide_key(text))
+            shown = shortened(hide(text[:_EXPLAINED]))
             raise BusyServerError(f"{url}: the reply is not JSON: {shown!r}", status=200) from None
 
     def hide_key(self, text: str) -> str:
         """A text for a message, without the key."""
-        return text.replace(self.key, "…") if self.key else text
+        return self._hidden.hide(text)
 
     def _read_text(self, reply: requests.Response, url: str) -> str:
         """The text of a reply; raises BusyServerError if it is too long or takes too long."""
@@ -222,7 +282,7 @@ class HttpClient:
         return content.decode("utf-8", "replace")
 
     def _explanation(self, text: str) -> str:
-        text = " ".join(self.hide_key(text).split())
+        text = " ".join(self.hide_key(text[:_EXPLAINED]).split())
         return f": {text[:300]}" if text else ""
 
     def _describe(self, error: Exception) -> str:
@@ -246,6 +306,6 @@ def _retry_after(value: str | None) -> float | None:
     with suppress(ValueError):
         seconds = float(value)
     if seconds is None:
-        with suppress(TypeError, ValueError):
+        with suppress(TypeError, ValueError, OverflowError):
             seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
     return None if seconds is None or seconds != seconds else min(max(0.0, seconds), MAX_WAIT)

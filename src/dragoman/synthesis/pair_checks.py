@@ -15,6 +15,7 @@ from dragoman.doctor.output.text_checks import check_sentence
 from dragoman.errors import UserError
 from dragoman.languages.codes import same_language
 from dragoman.languages.identify import MIN_WORDS, identify, is_known, words_of
+from dragoman.synthesis.sentence_groups import LONGEST_SENTENCE
 from dragoman.text.placeholders import find_spans, text_between
 from dragoman.text.quantities import check_quantities
 
@@ -102,6 +103,8 @@ class PairFilter:
         return next(self._problems(text, translation), None)
 
     def _problems(self, text: str, translation: str) -> Iterator[str]:
+        if len(translation) > LONGEST_SENTENCE:
+            yield "too long"
         yield from check_sentence(text, translation, self.usual)
         if quantity_problems(text, translation, self.languages):
             yield LOST_SPANS

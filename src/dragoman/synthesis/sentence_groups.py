@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from dragoman.corpus.lines import MAX_LINE_CHARACTERS
 from dragoman.text.normalization import collapse_spaces
 
 CONTEXT = 2
@@ -12,6 +13,9 @@ CONTEXT = 2
 
 MAX_CHARACTERS = 6000
 """Of the sentences of a request to a server."""
+
+LONGEST_SENTENCE = MAX_LINE_CHARACTERS // 2 - 2
+"""Characters of a sentence or a translation at most: both must fit into one line, with what separates them."""
 
 
 @dataclass(frozen=True)

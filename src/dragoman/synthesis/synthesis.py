@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,7 +23,9 @@ from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.languages.codes import machine_translated
 from dragoman.synthesis.answer_checks import (
     FIRST_SENTENCES,
+    SAME_SENTENCES,
     Rejections,
+    SameAnswers,
     check_answers,
     explain_language,
 )
@@ -102,14 +105,26 @@ class AnsweredPairs:
 
     def read(self, groups: Sequence[SentenceGroup]) -> Iterator[tuple[str, Read]]:
         """The sentences of the groups that have an answer, with their translations; `rejections` counts them."""
+        self.rejections, same = Rejections(), SameAnswers()
+        ahead: deque[tuple[str, Read]] = deque()  # an answer is only known to be the same for many after these
+        for source, read in self._read_all(groups):
+            same.add(source, read)
+            ahead.append((source, read))
+            if len(ahead) > SAME_SENTENCES:
+                yield self._count(*ahead.popleft(), same)
+        for source, read in ahead:
+            yield self._count(source, read, same)
+
+    def _count(self, source: str, read: Read, same: SameAnswers) -> tuple[str, Read]:
+        answer = same.reject(read)
+        self.rejections.add(source, answer)
+        return source, answer
+
+    def _read_all(self, groups: Sequence[SentenceGroup]) -> Iterator[tuple[str, Read]]:
         pair_filter = self.fit(groups)
-        self.rejections = Rejections()
         for group in groups:
-            if (read := self.read_group(group, pair_filter)) is None:
-                continue
-            for source, answer in zip(group.sentences, self._veto(group, read), strict=True):
-                self.rejections.add(source, answer)
-                yield source, answer
+            if (read := self.read_group(group, pair_filter)) is not None:
+                yield from zip(group.sentences, self._veto(group, read), strict=True)
 
     def fit(self, groups: Iterable[SentenceGroup]) -> PairFilter:
         """The filter that compares with the answers themselves, in which most translations are right."""
@@ -181,7 +196,8 @@ class SynthesisSettings:
         parallel: The most requests at once.
         price: What the teacher costs.
         most_cost: No request is sent that would probably make the answers cost more.
-        max_rejected: The share of rejected sentences above which no more is asked.
+        max_rejected: The share of rejected sentences above which no more is asked, and nothing is written.
+        seconds: The time for all answers.
         noise_seed: Chooses the noise that is added to translations; None for none.
     """
 
@@ -192,6 +208,7 @@ class SynthesisSettings:
     price: Price | None = None
     most_cost: float = math.inf
     max_rejected: float = 0.3
+    seconds: float = math.inf
     noise_seed: int | None = None
 
 
@@ -224,8 +241,9 @@ def open_synthesis(
         settings.round_trip,
         settings.noise_seed,
     )
+    end = time.monotonic() + settings.seconds
     collector = Collector(
-        teacher, answers, log, stop, Parallelism(settings.parallel), settings.price, settings.most_cost
+        teacher, answers, log, stop, Parallelism(settings.parallel), settings.price, settings.most_cost, end
     )
     return Synthesis(pairs, groups, collector, settings.max_rejected)
 
@@ -253,21 +271,27 @@ class Synthesis:
             UserError: The server refuses a request or is gone, or more than `max_rejected` of the sentences so far are
                 rejected; what it has answered stays stored.
         """
-        requests = list(self.pairs.requests(self.groups))
+        requests, answers = list(self.pairs.requests(self.groups)), self.pairs.answers
         total = sum(len(each.group.sentences) for each in requests if each.candidate == 0)
         collector = self.collector
         meter = Meter(
             lambda share, text: update(share, f"{text}{self._describe_usage()}"), "translating", total, unit="lines"
         )
-        missing = [each for each in requests if each.name not in self.pairs.answers]
-        known = {each.name for each in missing}
-        stored = sum(len(each.group.sentences) for each in requests if not each.candidate and each.name not in known)
-        meter.advance(stored, skipped=True)
+        stored = [each for each in requests if each.name in answers]
+        if len(answers):
+            others = len(answers) - len({each.name for each in stored})
+            unused = f"; {others:,} others are of another teacher, text or prompt" if others else ""
+            collector.log(f"{answers.path}: {counted(len(stored), 'stored answer')} of {len(requests):,}{unused}")
+        meter.advance(sum(len(each.group.sentences) for each in stored if not each.candidate), skipped=True)
         watch = _Watch(self.pairs, self.max_rejected)
-        for request, _ in collector.collect(missing):
+        for request, _ in collector.collect(requests):
             meter.advance(len(request.group.sentences) if not request.candidate else 0)
             watch.answered(request)
-        return all(each.name in self.pairs.answers for each in requests)
+        return self.is_answered()
+
+    def is_answered(self) -> bool:
+        """Whether everything is answered."""
+        return all(each.name in self.pairs.answers for each in self.pairs.requests(self.groups))
 
     def _describe_usage(self) -> str:
         text = self.collector.describe_usage()
@@ -333,15 +357,18 @@ class Synthesis:
             marked: Whether the file states that it is machine-translated.
 
         Raises:
-            UserError: No pair is left, or the file cannot be written.
+            UserError: No pair is left, more than `max_rejected` is rejected, or the file cannot be written.
         """
         return self._write(self.groups, output, marked=marked)
 
     def _write(self, groups: Sequence[SentenceGroup], output: Path, *, marked: bool = True) -> WrittenPairs:
         source, target = self.pairs.languages
         stated = machine_translated(target, source) if marked else target
-        made = self.pairs.make(groups)
+        made = self._make(groups)
         first = next(made, None)
+        if first is None and not self.pairs.rejections.sentences:
+            reason = "; a request would cost more than --max-cost" if self.collector.limit_reached else ""
+            raise UserError(f"{output}: not written, because nothing is translated{reason}")
         if first is None:
             raise UserError(f"{output}: not written, because no pair is left:\n{self.pairs.rejections.table()}")
         count, _ = write_corpus(chain([first], made), str(output), (source, stated))
@@ -349,6 +376,22 @@ class Synthesis:
             findings = check_corpora(Corpora(source, target, [str(output)]))
         shown = [str(each) for each in findings if each.severity != "note" and each.code not in _EXPECTED]
         return WrittenPairs(count, self.pairs.rejections, shown)
+
+    def _make(self, groups: Sequence[SentenceGroup]) -> Iterator[Pair]:
+        """The pairs; raises UserError at the end if too many were rejected."""
+        yield from self.pairs.make(groups)
+        if self.pairs.rejections.kept:
+            refuse_many_rejected(self.pairs.rejections, self.max_rejected)
+
+
+def refuse_many_rejected(rejections: Rejections, most: float) -> None:
+    """Raises UserError if more than a share of the sentences is rejected."""
+    if rejections.share > most:
+        raise UserError(
+            f"{rejections.counts.total():,} of {rejections.sentences:,} translations are rejected, more than "
+            f"{most:.0%}; use another teacher, or another prompt (--prompt) for a language model, or accept it with "
+            f"--max-rejected:\n{rejections.table()}"
+        )
 
 
 @dataclass
@@ -360,6 +403,7 @@ class _Watch:
     groups: list[SentenceGroup] = field(default_factory=list)
     pair_filter: PairFilter | None = None
     seen: Rejections = field(default_factory=Rejections)
+    same: SameAnswers = field(default_factory=SameAnswers)
     answers: int = 0
 
     def answered(self, request: Request) -> None:
@@ -381,16 +425,13 @@ class _Watch:
         self.groups = []
         if is_first and (problem := explain_language(kept, self.pairs.languages)):
             raise UserError(f"{problem}; use another teacher, or another prompt (--prompt) for a language model")
-        if self.seen.share > self.max_rejected:
-            raise UserError(
-                f"{self.seen.counts.total():,} of {self.seen.sentences:,} translations are rejected, more than "
-                f"{self.max_rejected:.0%}; use another teacher, or another prompt (--prompt) for a language model, or "
-                f"accept it with --max-rejected:\n{self.seen.table()}"
-            )
+        refuse_many_rejected(self.seen, self.max_rejected)
 
     def _count(self, group: SentenceGroup, pair_filter: PairFilter) -> Iterator[str]:
         """Count the translations of a group, and yield those that are kept."""
-        for source, each in zip(group.sentences, self.pairs.read_group(group, pair_filter) or (), strict=False):
-            self.seen.add(source, each)
-            if isinstance(each, str):
-                yield each
+        for source, read in zip(group.sentences, self.pairs.read_group(group, pair_filter) or (), strict=False):
+            self.same.add(source, read)
+            answer = self.same.reject(read)
+            self.seen.add(source, answer)
+            if isinstance(answer, str):
+                yield answer

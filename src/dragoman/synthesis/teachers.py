@@ -33,6 +33,9 @@ LEAST_ANSWER_TOKENS, ANSWER_TOKENS = 2048, 3
 A model that repeats itself forever stops there.
 """
 
+MOST_TOKENS = 10**12
+"""A larger number of tokens in a reply is wrong."""
+
 
 @dataclass(frozen=True)
 class TokenUsage:
@@ -206,8 +209,7 @@ class ChatTeacher:
 
     def read(self, answer: Answer, group: SentenceGroup) -> list[Read]:
         """Find the numbered translations in a text."""
-        assert isinstance(answer.content, str)
-        return read_answer(answer.content, group.sentences, cut=answer.cut)
+        return read_answer(str(answer.content), group.sentences, cut=answer.cut)
 
     def sent_characters(self, group: SentenceGroup) -> int:
         """The length of the prompt."""
@@ -248,7 +250,9 @@ def _read_completion(reply: Any, prompt: str, group: SentenceGroup, hide_key: Ca
 
 def _read_usage(counts: dict[str, Any], group: SentenceGroup) -> TokenUsage | None:
     sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
-    if not isinstance(sent, int) or not isinstance(received, int) or min(sent, received) < 0:
+    if not isinstance(sent, int) or not isinstance(received, int):
+        return None
+    if min(sent, received) < 0 or max(sent, received) > MOST_TOKENS:
         return None
     return TokenUsage(1, sent, received, group.characters)
 
@@ -311,8 +315,7 @@ class ServiceTeacher:
 def read_list(answer: Answer, group: SentenceGroup) -> list[Read]:
     """The translations in an answer without text around them, if they are as many as the sentences."""
     texts, count = answer.content, len(group.sentences)
-    assert isinstance(texts, list)
-    return list(texts) if len(texts) == count else [Rejected("left out")] * count
+    return list(texts) if isinstance(texts, list) and len(texts) == count else [Rejected("left out")] * count
 
 
 def send_to_libretranslate(client: HttpClient, texts: Sequence[str], languages: Languages) -> Any:
@@ -356,7 +359,8 @@ class TeacherAddress:
             return cls(protocol, check_address(rest))
         if re.fullmatch(r"[\w.-]+:\d+(/\S*)?", text):
             raise UserError(f"{text}: an address starts with http:// or https://, such as http://{text}")
-        return cls("chat", check_address(text)) if "://" in text else None
+        has_password = re.match("[^/]*:[^/]*@", text)
+        return cls("chat", check_address(text)) if "://" in text or has_password else None
 
     def __str__(self) -> str:
         return self.url if self.protocol == "chat" else f"{self.protocol}:{self.url}"

@@ -197,8 +197,9 @@ def read_bytes(path: Path, limit: int = MAX_JSON_BYTES) -> bytes:
         UserError: The file is missing, unreadable or too large.
     """
     try:
-        require_size(path, limit)
-        return path.read_bytes()
+        with path.open("rb") as file:  # which fails for a directory
+            require_size(path, limit)
+            return file.read()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
 

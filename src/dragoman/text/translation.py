@@ -32,8 +32,8 @@ class Translation:
     problems: list[str] = field(default_factory=list)
     """Placeholders, URLs and other spans that the translation lacks, repeats or adds, such as "missing: %s".
 
-    `dragoman.TextTranslator` also reports "empty" (the text is then the source), "broken characters", "loop", "copied",
-    "too short" and "too long", and terms that it does not use, such as "missing term: hound".
+    `dragoman.TextTranslator` also reports "empty" (the text is then the source), "no words", "broken characters",
+    "loop", "copied", "too short" and "too long", and terms that it does not use, such as "missing term: hound".
     """
     confidence: float | None = None
     """The estimated probability that the translation is good; only of `dragoman.TextTranslator`, if it is known."""

@@ -17,6 +17,9 @@ TRAINED = describe_text(SOURCES, TARGETS, ("de", "en"))
     [
         ("Der Hund läuft.", "The dog runs.", []),
         ("Der Hund läuft.", " ", ["empty"]),
+        ("Der Hund läuft.", "… \\\\ --- 😀!", ["no words"]),
+        ("Nr. 5", "5", []),
+        ("…", "…", []),
         ("Der Hund läuft.", "The d\ufffdg runs.", ["broken characters"]),
         ("Der H\ufffdnd läuft.", "The d\ufffdg runs.", []),
         ("Der Hund läuft.", "A dog a dog a dog a dog a dog", ["loop", "too long"]),

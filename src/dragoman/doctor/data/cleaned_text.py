@@ -30,7 +30,7 @@ from dragoman.text.multilingual import name_direction
 
 EMPTY = "empty-side"
 DUPLICATE = "duplicates"
-FORMAT = 10  # increase it if a change finds other problems in the same text, or stores other facts
+FORMAT = 11  # increase it if a change finds other problems in the same text, or stores other facts
 REMEDY = "correct the text, or train on all of it with data.clean = false (--keep-all of init and train)"
 MIN_KEPT = 0.5  # of the pairs that do not only repeat others; if fewer are left, the text as a whole is wrong
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.languages.scripts import SCRIPTS, count_letters
-from dragoman.text.normalization import find_forbidden, remove_invisible, simplify_lines
+from dragoman.text.normalization import find_forbidden, simplify_lines, visible_form
 
 Flags = NDArray[np.bool_]
 """One value per line or pair: whether it has a certain problem."""
@@ -76,8 +76,8 @@ class LineStatistics:
 
 
 def normalize(text: str) -> str:
-    """The text without differences of case and invisible characters, and with single spaces."""
-    return " ".join(remove_invisible(text).casefold().split())
+    """The text without differences of case, accents' spelling and invisible characters, and with single spaces."""
+    return " ".join(visible_form(text).casefold().split())
 
 
 def compute_line_statistics(texts: Sequence[str], normalized: Sequence[str]) -> LineStatistics:

@@ -167,7 +167,7 @@ _LOOP_IN_WORD = regex.compile(r"(?=\w{8})(\w{1,10}?)\1{7,}")  # the lookahead on
 
 
 def check_sentence(source: str, translation: str, trained: TrainingText | None = None) -> Iterator[str]:
-    """What is probably wrong: "empty", "broken characters", "loop", "copied", "too short", "too long".
+    """What is probably wrong: "empty", "no words", "broken characters", "loop", "copied", "too short", "too long".
 
     Args:
         source: The source, with at least one word.
@@ -177,6 +177,8 @@ def check_sentence(source: str, translation: str, trained: TrainingText | None =
     if not translation.strip():
         yield EMPTY
         return
+    if _has_words(source) and not _has_words(translation):
+        yield "no words"
     if REPLACEMENT in translation and REPLACEMENT not in source:
         yield "broken characters"
     repeats = _repeats(translation)
@@ -188,6 +190,10 @@ def check_sentence(source: str, translation: str, trained: TrainingText | None =
         deviations = (log_length_ratio(source, translation) - trained.length_ratio) / trained.length_deviation
         if abs(deviations) > MAX_DEVIATIONS:
             yield "too long" if deviations > 0 else "too short"
+
+
+def _has_words(text: str) -> bool:
+    return any(map(str.isalnum, text))
 
 
 def _repeats(text: str) -> int:

@@ -13,6 +13,7 @@ const PAUSE = 250; // milliseconds without a key before a request
 const LOW_CONFIDENCE = 0.3;
 const PROBLEMS = {
   empty: "there is no translation",
+  "no words": "the translation has neither letters nor digits",
   "broken characters": "the translation contains characters that could not be shown",
   loop: "the translation repeats the same words",
   copied: "the translation is a copy of the text",
