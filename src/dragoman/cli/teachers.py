@@ -329,13 +329,13 @@ def synthesize_text(
     Args:
         teacher: The teacher.
         languages: Source and target.
-        groups: The text; if the time is limited, a random sample of it may be translated.
-        settings: How to ask.
+        groups: The text.
+        settings: How to ask; if there is too little time, a random sample of the groups is translated.
         output: The file to write.
         marked: Whether the output states that it is machine-translated.
 
     Returns:
-        How much was left out because there was no time, or nothing.
+        How much was left out because of that, or nothing.
 
     Raises:
         UserError: The teacher is gone or bad, or no pair is left.
@@ -348,7 +348,7 @@ def synthesize_text(
     from dragoman.system.resumable import only_writer
     from dragoman.training.loop.stop import StopFlag, stop_on_signals
 
-    if settings.seconds < math.inf:
+    if not math.isinf(settings.seconds):
         groups = random.Random(SAMPLE_SEED).sample(groups, len(groups))
     flag = StopFlag()
     with (
@@ -381,20 +381,18 @@ def synthesize_text(
         for finding in written.findings:
             line.log(finding)
         line.log(f"{output}: {written}; {synthesis.collector.describe_usage()}")
-        total, skipped = sum(len(group.sentences) for group in groups), ""
+        skipped = ""
         if synthesis.collector.limit_reached:
             line.log(
                 f"more would cost more than --max-cost; to translate the rest, delete {output}, and repeat the command "
                 "with --resume and a higher --max-cost"
             )
         elif not complete:
+            total = sum(len(group.sentences) for group in groups)
             skipped = f"{total - written.rejections.sentences:,} of {counted(total, 'sentence')}"
-            line.log(
-                f"not translated, because there was no time: {skipped}; the others are a random sample; {directory} "
-                "keeps their answers"
-            )
+            line.log(f"no time for {skipped}; the others are a random sample, whose answers {directory} keeps")
         elif marked:
             line.log(f"to train on it: dragoman train FILES {output}")
     if complete:
         delete_unfinished(output)
-    return f"of a random sample: there was no time for {skipped}" if skipped else ""
+    return f"of a random sample: no time for {skipped}" if skipped else ""
