@@ -251,8 +251,9 @@ def test_every_value_has_a_reason() -> None:
 
 @pytest.mark.parametrize("epochs", [0.5, 1.5, 3.5, 12.0])
 def test_what_needs_time_is_advised_against_if_there_is_little(epochs: float) -> None:
-    pairs = {("de", "en"): 30_000, ("en", "de"): 30_000}
-    both = replace(facts_of(30_000), by_direction=pairs, weights=pairs)
+    both_ways = [("de", "en"), ("en", "de")]
+    pairs, weights = dict.fromkeys(both_ways, 30_000), dict.fromkeys(both_ways, 30_000.0)
+    both = replace(facts_of(30_000), by_direction=pairs, weights=weights)
     for facts in (facts_of(30_000), both):
         advice = " ".join(advise(facts, epochs, True))
         assert ("leave out --mono" in advice) == (epochs < MONO_EPOCHS)

@@ -34,8 +34,8 @@ WEIGHT_OF_NEW = 0.05
 def join_texts(data: Data, data_directory: Path | None, log: Log) -> Data:
     """The data with a corpus more for each two languages that others have shared lines for, if `data.join` asks for it.
 
-    Weighted, tagged and one-way corpora are not joined, nor are pipes, which can only be read once. Two languages
-    without text of their own need at least `LEAST_NEW` shared lines.
+    Weighted, tagged and one-way corpora are not joined, nor are pipes, which can only be read once. Two languages that
+    have no corpus need at least `LEAST_NEW` shared lines.
 
     Args:
         data: The section of a recipe.
@@ -145,4 +145,5 @@ class _Texts:
         if not len(self._hashes):
             return np.zeros(len(texts), np.bool_)
         places = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
-        return self._hashes[places] == hashes
+        found: NDArray[np.bool_] = self._hashes[places] == hashes
+        return found
