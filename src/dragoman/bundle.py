@@ -415,6 +415,9 @@ def _describe_corpora(recipe: Recipe) -> Iterator[str]:
             is_by_machine = each.tagged or recipe.distillation.translated_by
             made = ", translated by a machine" if is_by_machine else ""
             yield f"* {' and '.join(names)}{made}: {unknown}"
+    given = {frozenset(recipe.data.languages_of(each.corpus)) for each in recipe.data.weighted}
+    if joined := [name_direction(each) for each in recipe.data.directions if frozenset(each) not in given]:
+        yield f"* {', '.join(joined)}: no text of these languages, only pairs from lines that the other texts share."
     for file in dict.fromkeys((*recipe.backtranslation.mono, *recipe.distillation.mono)):
         yield f"* {Path(file).name}, text in one language, translated by a model: {unknown}"
     if recipe.distillation.teachers:

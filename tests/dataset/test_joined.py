@@ -12,6 +12,7 @@ from dragoman.corpus.writers import write_corpus
 from dragoman.dataset import joined
 from dragoman.dataset.joined import join_texts
 from dragoman.dataset.pairs import find_training_corpora
+from dragoman.dataset.tokenizer_training import balance
 from dragoman.settings import CorpusReference, Data, FilePair
 from dragoman.system.progress import no_log
 
@@ -42,7 +43,7 @@ def found(data: Data) -> dict[Languages, list[tuple[str, str]]]:
 @pytest.fixture(autouse=True)
 def few_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(joined, "LEAST_NEW", len(SHARED))
+    monkeypatch.setattr(joined, "LEAST_SHARED", len(SHARED))
 
 
 def test_a_line_of_two_corpora_makes_a_pair_in_both_directions(tmp_path: Path) -> None:
@@ -51,12 +52,9 @@ def test_a_line_of_two_corpora_makes_a_pair_in_both_directions(tmp_path: Path) -
     assert pairs["fr", "de"] == [(target, source) for source, target in pairs["de", "fr"]]
 
 
-def test_known_pairs_are_not_repeated(tmp_path: Path) -> None:
-    direct = write(tmp_path, ("fr", "de"), [("deux  chiens", "zwei Hunde"), ("six", "sechs")])
-    pairs = found(star(tmp_path, direct))["fr", "de"]
-    assert sorted(pairs) == sorted(
-        [("deux  chiens", "zwei Hunde"), ("six", "sechs"), ("un", "eins"), ("trois", "drei")]
-    )
+def test_languages_with_a_corpus_get_no_more_pairs(tmp_path: Path) -> None:
+    direct = write(tmp_path, ("fr", "de"), [("six", "sechs")])
+    assert found(star(tmp_path, direct))["fr", "de"] == [("six", "sechs")]
 
 
 @pytest.mark.parametrize("marks", [{"weight": 2.0}, {"tagged": True}, {"one_way": True}])
@@ -74,18 +72,19 @@ def test_files_that_may_share_lines_have_all_directions(tmp_path: Path, language
 
 
 def test_a_few_shared_lines_make_no_new_direction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joined, "LEAST_NEW", len(SHARED) + 1)
+    monkeypatch.setattr(joined, "LEAST_SHARED", len(SHARED) + 1)
     assert not found(star(tmp_path))["de", "fr"]
-    direct = write(tmp_path, ("de", "fr"), [("sechs", "six")])
-    assert len(found(star(tmp_path, direct))["de", "fr"]) == 1 + len(SHARED)
 
 
-def test_a_new_direction_has_a_small_share(tmp_path: Path) -> None:
-    data = star(tmp_path)
-    direct = write(tmp_path, ("de", "fr"), [("sechs", "six")])
-    (new,) = join_texts(data, None, no_log).weighted[2:]
-    (more,) = join_texts(star(tmp_path, direct), None, no_log).weighted[3:]
-    assert new.weight < more.weight == 1
+@pytest.mark.parametrize("temperature", [1.0, 2.0])
+def test_new_directions_share_a_small_part_of_the_steps(tmp_path: Path, temperature: float) -> None:
+    """Whatever the temperature, if all corpora are of the same size; and none of their pairs is held out."""
+    data = star(tmp_path).model_copy(update={"temperature": temperature})
+    weights = [each.weight for each in join_texts(data, None, no_log).weighted]
+    assert weights[:2] == [1, 1]
+    assert weights[2] < data.least_held_out_weight
+    shares = balance(dict(enumerate(weights)), temperature, 1.0)
+    assert shares[2] == pytest.approx(joined.SHARE)
 
 
 def _names(corpus: CorpusReference) -> list[str]:
@@ -96,7 +95,6 @@ def _names(corpus: CorpusReference) -> list[str]:
 def test_it_can_be_switched_off_and_is_not_repeated(tmp_path: Path) -> None:
     data = star(tmp_path)
     more = join_texts(data, None, no_log)
-    assert len(more.train) == len(data.train) + 1
-    assert join_texts(more, None, no_log) == more
+    assert (len(more.train), more.join) == (len(data.train) + 1, False)
     off = data.model_copy(update={"join": False})
     assert join_texts(off, None, no_log) == off

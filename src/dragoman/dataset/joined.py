@@ -18,6 +18,7 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.writers import write_corpus
 from dragoman.dataset.pairs import CorpusPairs, find_training_corpora
 from dragoman.settings import Data, FilePair, WeightedCorpus
+from dragoman.settings.data import LEAST_WEIGHT
 from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
 from dragoman.system.resumable import BuildCache, grouped
@@ -25,17 +26,19 @@ from dragoman.text.multilingual import name_direction
 from dragoman.text.normalization import collapse_spaces
 
 CHUNK = 10_000  # pairs that are looked up at once
-LEAST_NEW = 1000
-"""Shared lines from which a direction without other text is trained: fewer may be greetings and titles only."""
-WEIGHT_OF_NEW = 0.05
-"""Of the pairs in such a direction, so that the directions that the user has text for keep most of the time."""
+LEAST_SHARED = 1000
+"""Lines that must be shared: fewer may be greetings and titles only."""
+MOST_WEIGHT = 0.5
+"""Below 1, so that none of these pairs is held out to validate on."""
+SHARE = 0.15
+"""About the part of the steps that all such directions get together: the user has no text for them. With 18%, they had
+94 to 99% of the BLEU of models for one direction (benchmarks/history/measurements.md, "Many languages")."""
 
 
 def join_texts(data: Data, data_directory: Path | None, log: Log) -> Data:
-    """The data with a corpus more for each two languages that others have shared lines for, if `data.join` asks for it.
+    """The data with corpora in the directions that only shared lines have text for, if `data.join` asks for it.
 
-    Weighted, tagged and one-way corpora are not joined, nor are pipes, which can only be read once. Two languages that
-    have no corpus need at least `LEAST_NEW` shared lines.
+    Weighted, tagged and one-way corpora are not joined, nor are pipes, which can only be read once.
 
     Args:
         data: The section of a recipe.
@@ -45,36 +48,35 @@ def join_texts(data: Data, data_directory: Path | None, log: Log) -> Data:
     Raises:
         UserError: A corpus is missing or damaged.
     """
-    if not (data.join and data.directions):
+    given = {frozenset(data.languages_of(each.corpus)) for each in data.weighted}
+    lacking = [each for each in data.directions if frozenset(each) not in given]
+    if not (data.join and lacking):
         return data
-    added = list[WeightedCorpus]()
+    found = dict[Languages, tuple[FilePair, int]]()
     cache = BuildCache(cache_directory() / "prepared", log)
-    for languages in dict.fromkeys(min(each, each[::-1]) for each in data.directions):
-        direct = _open(data, languages, data_directory)
-        routes = [_open_route(data, languages, hub, data_directory) for hub in data.all_languages]
-        if not (found := [route for route in routes if route]):
-            continue
+    for languages in dict.fromkeys(min(each, each[::-1]) for each in lacking):
+        routes = [route for hub in data.all_languages if (route := _open_route(data, languages, hub, data_directory))]
 
         def build(
             directory: Path,
             languages: Languages = languages,
-            direct: CorpusPairs | None = direct,
-            found: list[tuple[CorpusPairs, CorpusPairs]] = found,
+            routes: list[tuple[CorpusPairs, CorpusPairs]] = routes,
         ) -> dict[str, Any]:
-            pairs = _join(found, _Texts(map(_key, direct or [])))
-            return {"pairs": write_corpus(pairs, f"{directory}/joined.{{lang}}", languages)[0]}
+            return {"pairs": write_corpus(_join(routes), f"{directory}/joined.{{lang}}", languages)[0]}
 
-        texts = [direct, *(each for route in found for each in route)]
-        identity = {"languages": languages, "texts": [each.fingerprint for each in texts if each]}
+        identity = {"languages": languages, "texts": [each.fingerprint for route in routes for each in route]}
         with cache.lock(identity):
             entry = cache.get("joined", identity, build)
-        number = entry.facts["pairs"]
-        if number >= (1 if direct else LEAST_NEW):
-            more = "more pairs" if direct else "pairs"
-            log(f"{name_direction(languages)}: {number:,} {more}, from lines that texts in other languages share")
+        if entry.facts["pairs"] >= LEAST_SHARED:
             source, target = (str(entry.path / f"joined.{language}") for language in languages)
-            files = FilePair(source=source, target=target, languages=languages)
-            added.append(WeightedCorpus(corpus=files, weight=1.0 if direct else WEIGHT_OF_NEW))
+            found[languages] = FilePair(source=source, target=target, languages=languages), entry.facts["pairs"]
+    if not found:
+        return data.model_copy(update={"join": False})
+    names = ", ".join(f"{name_direction(languages)} {number:,}" for languages, (_, number) in found.items())
+    log(f"pairs from lines that corpora share, in languages without a corpus: {names}")
+    relative = SHARE / (1 - SHARE) * len(given) / len(found)  # the share of one, relative to one with a corpus
+    weight = max(LEAST_WEIGHT, min(MOST_WEIGHT, relative**data.temperature))
+    added = [WeightedCorpus(corpus=files, weight=weight) for files, _ in found.values()]
     return data.model_copy(update={"train": (*data.train, *added), "join": False})
 
 
@@ -105,32 +107,22 @@ def _open_route(
     return (first, second) if first and second else None
 
 
-def _join(routes: Iterable[tuple[CorpusPairs, CorpusPairs]], known: _Texts) -> Iterator[Pair]:
-    """The pairs of both ends of routes, one for each shared line, without those that are known."""
-    written = set[str]()
+def _join(routes: Iterable[tuple[CorpusPairs, CorpusPairs]]) -> Iterator[Pair]:
+    """The pairs of both ends of routes, one for each shared line, each once."""
+    written = set[tuple[str, str]]()
     for first, second in routes:
-        hubs = _Texts(collapse_spaces(pair.source) for pair in second)
+        shared = _Texts(collapse_spaces(pair.source) for pair in second)
         sources: dict[str, str] = {}
         for chunk in grouped(first, CHUNK):
             lines = [collapse_spaces(pair.target) for pair in chunk]
-            for pair, line, shared in zip(chunk, lines, hubs.contain(lines), strict=True):
-                if shared:
+            for pair, line, is_shared in zip(chunk, lines, shared.contain(lines), strict=True):
+                if is_shared:
                     sources.setdefault(line, pair.source)
-        pairs = (
-            Pair(source, pair.target)
-            for pair in second
-            if (source := sources.pop(collapse_spaces(pair.source), None)) is not None
-        )
-        for chunk in grouped(pairs, CHUNK):
-            keys = list(map(_key, chunk))
-            for pair, key, is_known in zip(chunk, keys, known.contain(keys), strict=True):
-                if not is_known and key not in written:
-                    written.add(key)
-                    yield pair
-
-
-def _key(pair: Pair) -> str:
-    return f"{collapse_spaces(pair.source)}\t{collapse_spaces(pair.target)}"
+        for pair in second:
+            source = sources.pop(collapse_spaces(pair.source), None)
+            if source is not None and (source, pair.target) not in written:
+                written.add((source, pair.target))
+                yield Pair(source, pair.target)
 
 
 class _Texts:

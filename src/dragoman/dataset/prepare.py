@@ -439,8 +439,8 @@ def require_all_directions(pairs: PairStore, data: Data) -> None:
         others = [name for name in names if name not in lacking]
         raise UserError(
             f"data.directions: no pair to train on is in {', '.join(lacking)}; all text there is too long, has the "
-            "text of held-out pairs, or is tagged, and then only translated from; add text, or set data.directions = "
-            f"{others}"
+            "text of held-out pairs, or is tagged, and then only translated from, or there is none and other text "
+            f"shares too few lines; add text, or set data.directions = {others}"
         )
 
 

@@ -248,7 +248,9 @@ def plan_recipe(
     )
     train = weigh_machine_text(texts.train, texts.languages, bool(texts.validation), data_directory, log)
     texts = replace(texts, train=train, join=overridden(overrides, "data.join") is not False)
-    data, cleaned = clean_data(texts.data(), data_directory, log, update)
+    temperature = TEMPERATURE if start is None else 1.0  # decides the weight of text that corpora make together
+    text = texts.data().model_copy(update={"temperature": temperature})
+    data, cleaned = clean_data(text, data_directory, log, update)
     facts, sample = collect_facts(data.weighted, texts.languages, data_directory, texts.directions)
     if not texts.directions:  # as training does, before anything else takes long
         reversed_pairs = [pair.reversed for pair in sample]
@@ -272,9 +274,10 @@ def plan_recipe(
         old, share = choose_old_text(start, texts.languages, new, facts.distinct_pairs, data_directory, log)
         if old:
             old_directions = start.recipe.data.directions
-            _, old_sample = collect_facts(old, texts.languages, data_directory, old_directions)
+            old_facts, old_sample = collect_facts(old, texts.languages, data_directory, old_directions)
             likeness = text_in_common(sample, old_sample)
-            directions = tuple(dict.fromkeys([*texts.directions, *old_directions])) if old_directions else ()
+            with_text = [each for each in old_directions if each in old_facts.by_direction]
+            directions = tuple(dict.fromkeys([*texts.directions, *with_text])) if old_directions else ()
             texts = replace(texts, train=[*texts.train, *old], directions=directions, named=texts.name)
             facts = replace(facts, old_share=share, old_likeness=likeness)
     machine = measure_chosen_speed(overrides)
@@ -384,7 +387,8 @@ def _choose_directions(texts: Texts, facts: TextFacts) -> Choices:
     reason = "Old text has weights instead" if facts.old_share else "Small pairs of languages are seen more often"
     return {
         "data.directions": ChosenValue(
-            [list(each) for each in texts.directions], "All that the text has, each pair in both directions."
+            [list(each) for each in texts.directions],
+            "All that the text has, each pair in both directions, and those for which corpora share lines.",
         ),
         "data.temperature": ChosenValue(temperature, f"{reason}: {shares}."),
     }

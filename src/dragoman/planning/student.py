@@ -215,6 +215,9 @@ def data_of_directions(data: Data, directions: Sequence[Languages]) -> dict[str,
     """The section for a student of a teacher with several directions: the text of some of them.
 
     As many pairs are held out as the teacher has held out of each two languages, so they are the same ones.
+
+    Raises:
+        UserError: No corpus is in one of them.
     """
     least = data.least_held_out_weight
     held_out_of = {
@@ -251,6 +254,11 @@ def data_of_directions(data: Data, directions: Sequence[Languages]) -> dict[str,
         "validation": tuple(state(each) for each in data.validation if is_used(each)),
         "test": tuple(state(each) for each in data.test if is_used(each)),
     }
+    if not corpora["train"]:
+        raise UserError(
+            f"no corpus is in {', '.join(map(name_direction, directions))}, which was learned from lines that other "
+            "corpora share; name more of the directions, or none for all"
+        )
     changed = data.model_copy(update={**own, **corpora})
     return changed.model_dump(mode="json", exclude_none=True)
 

@@ -194,8 +194,8 @@ class Data(Settings):
     )
     join: bool = advanced(
         True,
-        description="In a model with several directions, also train on the pairs that corpora make together: if a line "
-        "has a translation in de-hsb and another one in dsb-hsb, these are a pair in de-dsb.",
+        description="In a model with several directions, also train those that no corpus has, if corpora make pairs "
+        "together: a line with a translation in de-en and another one in en-fr is a pair in de-fr.",
     )
     validation_pairs: int = advanced(
         1000,
