@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli.text_references import FileOptions, find_texts
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.writers import write_corpus
 from dragoman.dataset import joined
 from dragoman.dataset.joined import join_texts
 from dragoman.dataset.pairs import find_training_corpora
 from dragoman.dataset.tokenizer_training import balance
-from dragoman.settings import CorpusReference, Data, FilePair
+from dragoman.planning.plan import Texts
+from dragoman.settings import Data, FilePair
 from dragoman.system.progress import no_log
 
 DIRECTIONS = (("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en"), ("de", "fr"), ("fr", "de"))
@@ -65,10 +65,11 @@ def test_marked_text_is_not_joined(tmp_path: Path, marks: dict[str, float]) -> N
     assert join_texts(marked, None, no_log).train == marked.train
 
 
-@pytest.mark.parametrize("languages", [None, "de,en,fr"])
-def test_files_that_may_share_lines_have_all_directions(tmp_path: Path, languages: str | None) -> None:
-    files = [file for each in star(tmp_path).weighted for file in _names(each.corpus)]
-    assert set(find_texts(files, FileOptions(languages=languages)).directions) == set(DIRECTIONS)
+def test_text_from_and_to_one_language_may_have_all_directions(tmp_path: Path) -> None:
+    data = star(tmp_path)
+    text = Texts(data.languages, data.train, directions=DIRECTIONS[:4])
+    assert set(text.with_joined().directions) == set(DIRECTIONS)
+    assert set(text.with_joined().with_joined().directions) == set(DIRECTIONS)
 
 
 def test_a_few_shared_lines_make_no_new_direction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,18 +79,13 @@ def test_a_few_shared_lines_make_no_new_direction(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("temperature", [1.0, 2.0])
 def test_new_directions_share_a_small_part_of_the_steps(tmp_path: Path, temperature: float) -> None:
-    """Whatever the temperature, if all corpora are of the same size; and none of their pairs is held out."""
+    """At any temperature, if all corpora are of the same size; and none of their pairs is held out."""
     data = star(tmp_path).model_copy(update={"temperature": temperature})
     weights = [each.weight for each in join_texts(data, None, no_log).weighted]
     assert weights[:2] == [1, 1]
     assert weights[2] < data.least_held_out_weight
     shares = balance(dict(enumerate(weights)), temperature, 1.0)
     assert shares[2] == pytest.approx(joined.SHARE)
-
-
-def _names(corpus: CorpusReference) -> list[str]:
-    assert isinstance(corpus, FilePair)
-    return [corpus.source, corpus.target]
 
 
 def test_it_can_be_switched_off_and_is_not_repeated(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations, permutations
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -150,7 +150,7 @@ def find_texts(
         _refuse_unused(found_in, wanted, f"--languages lists only {', '.join(wanted)}: list all, or leave the text out")
         if missing := [code for code in wanted if code not in stated_codes]:
             raise UserError(f"--languages {options.languages}: no file has text in {' and '.join(missing)} and another")
-        return _with_joined(_in_directions(references))
+        return _in_directions(references)
     if options.languages and re.fullmatch("[a-z]{2,3}(-[a-z]{2,3}){2,}", options.languages):
         listed = options.languages.replace("-", ",")
         raise UserError(
@@ -167,9 +167,7 @@ def find_texts(
                     f"{unknown}: its languages are not known, and the other files are in several; name files after "
                     "their languages, such as train.de and train.hsb, or list these: --languages de,hsb,dsb"
                 )
-            return _with_joined(
-                _in_directions([_state(*each) for each in zip(references, found, strict=True) if each[1]])
-            )
+            return _in_directions([_state(*each) for each in zip(references, found, strict=True) if each[1]])
     return FoundTexts(*find_references(files, options, languages_needed=languages_needed, default=default))
 
 
@@ -254,16 +252,6 @@ def _in_directions(references: list[CorpusReference]) -> FoundTexts:
     found = dict.fromkeys(each for one in map(_languages_of, references) for each in (one, one[::-1]))
     directions = tuple(found)
     return FoundTexts(references, directions[0], directions)
-
-
-def _with_joined(found: FoundTexts) -> FoundTexts:
-    """The text with the directions, too, in which there may be pairs because corpora share lines."""
-    from dragoman.settings.data import can_be_joined
-
-    pairs = set(map(frozenset, found.directions))
-    others = [each for each in permutations(found.all_languages, 2) if frozenset(each) not in pairs]
-    joined = [each for each in others if can_be_joined(each, pairs)]
-    return replace(found, directions=(*found.directions, *joined))
 
 
 def _exchange(reference: CorpusReference, languages: Languages) -> CorpusReference:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from pathlib import Path
 
 from dragoman.corpus.pair import Languages, Pair
@@ -56,6 +57,7 @@ from dragoman.planning.machine_text import weigh_machine_text
 from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with, share_of_known_tokens, train_on_sample
 from dragoman.recipe import build_recipe, overridden
 from dragoman.settings import CorpusReference, Data, Model, Recipe, Text, WeightedCorpus
+from dragoman.settings.data import can_be_joined
 from dragoman.system.progress import Log, Update, no_log, no_update
 from dragoman.system.time_limit import TimeLimit
 from dragoman.text.multilingual import name_direction
@@ -106,6 +108,13 @@ class Texts:
         """What a run with this text is called."""
         codes = sorted({code for direction in self.directions for code in direction})
         return self.named or "-".join(codes or self.languages)
+
+    def with_joined(self) -> Texts:
+        """The text with the directions, too, in which there may be pairs because corpora share lines."""
+        pairs = set(map(frozenset, self.directions))
+        codes = dict.fromkeys(code for direction in self.directions for code in direction)
+        joined = [each for each in permutations(codes, 2) if can_be_joined(each, pairs)]
+        return replace(self, directions=(*self.directions, *joined))
 
     def data(self) -> Data:
         """The text as the section of a recipe."""
@@ -248,6 +257,8 @@ def plan_recipe(
     )
     train = weigh_machine_text(texts.train, texts.languages, bool(texts.validation), data_directory, log)
     texts = replace(texts, train=train, join=overridden(overrides, "data.join") is not False)
+    if texts.join:
+        texts = texts.with_joined()
     temperature = TEMPERATURE if start is None else 1.0  # decides the weight of text that corpora make together
     text = texts.data().model_copy(update={"temperature": temperature})
     data, cleaned = clean_data(text, data_directory, log, update)

@@ -296,10 +296,11 @@ def _stated_languages(corpus: Any) -> tuple[str, str] | None:
 
 
 def can_be_joined(direction: tuple[str, str], pairs: Set[frozenset[str]]) -> bool:
-    """Whether text in other pairs of languages may share lines, so that it makes text in this direction."""
+    """Whether there is no text in these languages, but other text that may share lines, and so make some."""
     source, target = direction
-    others = frozenset[str]().union(*pairs)
-    return any({frozenset((source, other)), frozenset((other, target))} <= pairs for other in others - {source, target})
+    others = frozenset[str]().union(*pairs) - {source, target}
+    is_connected = any({frozenset((source, other)), frozenset((other, target))} <= pairs for other in others)
+    return is_connected and frozenset(direction) not in pairs
 
 
 def direction_problem(data: Data) -> str | None:
