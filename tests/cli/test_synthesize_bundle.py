@@ -164,7 +164,7 @@ def test_a_killed_command_is_continued_with_the_same_lines(
     process = start(finished_run, mono, output, "--resume")
     _, printed = process.communicate(timeout=300)
     assert process.returncode == 0
-    assert re.search(r"[1-9]\d* answers? so far, which are used", printed)
+    assert re.search(r"[1-9]\d* stored answers? of \d+", printed)
     assert output.read_bytes() == uninterrupted.read_bytes()
     assert not partial.exists()
 
