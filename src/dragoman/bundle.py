@@ -417,7 +417,7 @@ def _describe_corpora(recipe: Recipe) -> Iterator[str]:
             yield f"* {' and '.join(names)}{made}: {unknown}"
     given = {frozenset(recipe.data.languages_of(each.corpus)) for each in recipe.data.weighted}
     if joined := [name_direction(each) for each in recipe.data.directions if frozenset(each) not in given]:
-        yield f"* {', '.join(joined)}: no text of these languages, only pairs from lines that the other texts share."
+        yield f"* {', '.join(joined)}: no corpus, only pairs from lines that the other texts share."
     for file in dict.fromkeys((*recipe.backtranslation.mono, *recipe.distillation.mono)):
         yield f"* {Path(file).name}, text in one language, translated by a model: {unknown}"
     if recipe.distillation.teachers:

@@ -11,9 +11,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
 from typing import Any
 
+from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.pair import Pair
+
 _SENTENCE = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
+
+
+def caption_pairs(number: int) -> list[Pair]:
+    """Pairs with different sources."""
+    corpus = read_corpus("captions:train", source_language="de", target_language="en")
+    return list({pair.source: pair for pair in islice(corpus, 2 * number)}.values())[:number]
 
 
 def sentences_of(prompt: str) -> list[str]:

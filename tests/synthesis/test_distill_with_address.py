@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from teacher_server import TeacherServer, serve_teacher
+from teacher_server import TeacherServer, caption_pairs, serve_teacher
 
-from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Pair
 from dragoman.recipe import save_recipe
 from dragoman.settings import Recipe
@@ -23,8 +22,7 @@ LINES = 60
 
 @pytest.fixture(scope="module")
 def pairs() -> list[Pair]:
-    corpus = read_corpus("captions:train", source_language="de", target_language="en")
-    return list({pair.source: pair for pair, _ in zip(corpus, range(2 * LINES), strict=False)}.values())[:LINES]
+    return caption_pairs(LINES)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from teacher_server import TeacherServer, sentences_of, serve_teacher
+from teacher_server import TeacherServer, caption_pairs, sentences_of, serve_teacher
 
 from dragoman.cli.teachers import read_groups, synthesize_text
 from dragoman.corpus.corpus import find_corpora, read_corpus
@@ -48,8 +48,7 @@ LINES = 120
 
 @pytest.fixture(scope="module")
 def pairs() -> list[Pair]:
-    corpus = read_corpus("captions:train", source_language="de", target_language="en")
-    return list({pair.source: pair for pair, _ in zip(corpus, range(2 * LINES), strict=False)}.values())[:LINES]
+    return caption_pairs(LINES)
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """Pairs that texts in several languages make together: a line of one text may be a line of another one, too.
 
 If a line of language B is translated into A in one corpus and into C in another, its two translations are a pair in A
-and C. Text in many languages is often translated from the same lines, so a small pair of languages gains much (Freitag
-and Firat 2020, "Complete Multilingual Neural Machine Translation").
+and C (Freitag and Firat 2020, "Complete Multilingual Neural Machine Translation"). Only languages without a corpus get
+such pairs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dragoman.text.normalization import collapse_spaces
 
 CHUNK = 10_000  # pairs that are looked up at once
 LEAST_SHARED = 1000
-"""Lines that must be shared: fewer may be greetings and titles only."""
+"""Lines that must be shared: fewer may be greetings and titles only. Not measured."""
 MOST_WEIGHT = 0.5
 """Below 1, so that none of these pairs is held out to validate on."""
 SHARE = 0.15

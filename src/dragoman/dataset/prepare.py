@@ -414,7 +414,7 @@ def prepare(
         if lacking := [name_direction(each) for each in recipe.data.directions if each not in validated]:
             log(
                 f"no validation text in {', '.join(lacking)}: there are no scores of these, and they do not count in "
-                "the choice of the best checkpoint; name such text with --validation or in data.validation"
+                "the choice of the best checkpoint; name such text in data.validation"
             )
         dataset = Dataset(
             source, target, train, validation, dropped, matches=matches, directions=recipe.data.directions, words=words
