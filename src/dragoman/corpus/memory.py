@@ -11,7 +11,7 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.references import UndeclaredError, describe_reference
 from dragoman.errors import UserError
 from dragoman.settings import CorpusFile, CorpusReference
-from dragoman.text.normalization import collapse_spaces, visible_form
+from dragoman.text.normalization import compared_form
 
 NO_PAIR = "the translation memory has no pair with text on both sides"
 
@@ -36,7 +36,7 @@ class TranslationMemory:
         counts: Counter[tuple[str, str]] = Counter()
         self._targets: dict[str, str] = {}
         for pair in pairs:
-            source, target = _key(pair.source), pair.target.strip()
+            source, target = compared_form(pair.source), pair.target.strip()
             if source and target:
                 counts[source, target] += 1
                 if counts[source, target] >= counts[source, self._targets.get(source, "")]:
@@ -59,7 +59,7 @@ class TranslationMemory:
 
     def __contains__(self, text: object) -> bool:
         """Whether the memory has a translation of a segment."""
-        return isinstance(text, str) and _key(text) in self._targets
+        return isinstance(text, str) and compared_form(text) in self._targets
 
     @property
     def segments(self) -> Mapping[str, str]:
@@ -68,11 +68,7 @@ class TranslationMemory:
 
     def find(self, text: str) -> str | None:
         """The translation of a segment; None if the memory does not contain it."""
-        return self._targets.get(_key(text))
-
-
-def _key(text: str) -> str:
-    return collapse_spaces(visible_form(text))
+        return self._targets.get(compared_form(text))
 
 
 def _read(reference: CorpusReference, languages: Languages) -> Iterator[Pair]:

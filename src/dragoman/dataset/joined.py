@@ -23,7 +23,7 @@ from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
 from dragoman.system.resumable import BuildCache, grouped
 from dragoman.text.multilingual import name_direction
-from dragoman.text.normalization import collapse_spaces
+from dragoman.text.normalization import compared_form
 
 CHUNK = 10_000  # pairs that are looked up at once
 LEAST_SHARED = 1000
@@ -111,15 +111,15 @@ def _join(routes: Iterable[tuple[CorpusPairs, CorpusPairs]]) -> Iterator[Pair]:
     """The pairs of both ends of routes, one for each shared line, each once."""
     written = set[tuple[str, str]]()
     for first, second in routes:
-        shared = _Texts(collapse_spaces(pair.source) for pair in second)
+        shared = _Texts(compared_form(pair.source) for pair in second)
         sources: dict[str, str] = {}
         for chunk in grouped(first, CHUNK):
-            lines = [collapse_spaces(pair.target) for pair in chunk]
+            lines = [compared_form(pair.target) for pair in chunk]
             for pair, line, is_shared in zip(chunk, lines, shared.contain(lines), strict=True):
                 if is_shared:
                     sources.setdefault(line, pair.source)
         for pair in second:
-            source = sources.pop(collapse_spaces(pair.source), None)
+            source = sources.pop(compared_form(pair.source), None)
             if source is not None and (source, pair.target) not in written:
                 written.add((source, pair.target))
                 yield Pair(source, pair.target)

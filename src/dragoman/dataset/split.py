@@ -17,7 +17,7 @@ from dragoman.settings import Data
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
 from dragoman.system.resumable import Entry
-from dragoman.text.normalization import collapse_spaces, simplify, visible_form
+from dragoman.text.normalization import compared_form, simplify, visible_form
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,7 @@ class HeldOutText:
         return any(self._key(text) in self._texts[language] for language, text in texts)
 
     def _key(self, text: str) -> str:
-        visible = visible_form(text)
-        return simplify(visible) if self.ignore_punctuation else collapse_spaces(visible)
+        return simplify(visible_form(text)) if self.ignore_punctuation else compared_form(text)
 
     @cached_property
     def _texts(self) -> dict[str, set[str]]:

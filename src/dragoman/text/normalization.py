@@ -89,6 +89,11 @@ def collapse_spaces(text: str) -> str:
     return _SPACES.sub(" ", text).strip(" ")
 
 
+def compared_form(text: str) -> str:
+    """The text on one line, in its visible form: texts that a reader cannot tell apart are equal."""
+    return collapse_spaces(visible_form(text))
+
+
 def simplify(text: str) -> str:
     """The text in lower case, without spaces and punctuation; all of it if there is nothing else."""
     return _PUNCTUATION.sub("", text.casefold()) or text
