@@ -10,6 +10,7 @@ import typer
 
 from dragoman.cli import app
 from dragoman.cli.teachers import NEED_ADDRESS, NEED_BUNDLE
+from dragoman.synthesis.prompt import FIELDS
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -45,6 +46,11 @@ def test_an_option_without_effect_is_refused(name: str, teacher: str, option: An
     outcome = command(name, *teacher_of(name, teacher), *GIVEN[name], *given)
     assert outcome.code == 2
     assert f"{option.opts[0]} has no effect with a" in outcome.error
+
+
+def test_the_fields_of_a_prompt_are_named(command: Command) -> None:
+    shown = command("synthesize", "--help").out
+    assert not [name for name in FIELDS if f"{{{{{name}}}}}" not in shown]
 
 
 @pytest.mark.parametrize("name", ["distill", "evaluate"])

@@ -16,7 +16,7 @@ import pytest
 from openpyxl import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
-from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.corpus import find_languages, read_corpus
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.chunked_reader import ChunkedReader
@@ -159,3 +159,29 @@ def test_a_table_without_a_declared_header_names_the_variants(write: Write, tmp_
     assert isinstance(reference, CorpusFile)
     with pytest.raises(UserError, match="'zh-Hant' and 'zh-Hans' stand for zh"):
         read_pairs(reference.file, ("zh", "en"))
+
+
+@pytest.mark.parametrize(
+    ("tag", "languages"),
+    [("fr-FR", ("en", "fr")), ("zh-Hans", ("en", "zh")), ("sr-Latn", None), ("zh-TW", None)],
+)
+@pytest.mark.parametrize("write", [*OF_UNITS, *OF_COLUMNS])
+def test_a_bare_code_in_another_corpus_is_the_language_of_a_region(
+    write: Write, tag: str, languages: Languages | None, tmp_path: Path
+) -> None:
+    """A region does not matter; a different script does, and two different regions do."""
+    (tmp_path / "bare").mkdir()
+    bare = write_tsv(tmp_path / "bare", [{"en": "two", (code := tag.partition("-")[0]): "b"}])
+    references = [write(tmp_path, [{"en": "one", tag: "a"}]), bare]
+    if languages:
+        assert find_languages(references) == languages
+        assert [read_pairs(each, languages) for each in references] == [["one"], ["two"]]
+        return
+    with pytest.raises(UserError, match=rf"several languages \(en, {tag}, {code}\)"):
+        find_languages(references)
+
+
+def test_two_regions_are_two_languages(tmp_path: Path) -> None:
+    reference = write_tmx(tmp_path, [{"en": "one", "pt": "a", "pt-BR": "b", "pt-PT": "c"}])
+    with pytest.raises(UserError, match=r"several languages \(en, pt, pt-BR, pt-PT\)"):
+        find_languages([reference])

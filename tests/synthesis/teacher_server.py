@@ -40,7 +40,8 @@ class TeacherServer:
         translate: Translates a sentence.
         answer: Makes the text of an answer from sources and translations; None for right JSON.
         seconds: How long each answer takes.
-        faults: What happens to the next requests: a status, "broken", "damaged", "lost" (no reply) or "slow".
+        faults: What happens to the next requests: a status, "broken", "damaged", "lost" (no reply), "slow" or
+            "page" (for a browser).
         refused: Parts of requests that are answered with 400.
         bad: What happens to requests with a text: a fault as above, also "no completion".
         key: The key that requests need.
@@ -122,6 +123,8 @@ def serve_teacher(server: TeacherServer) -> Iterator[TeacherServer]:
                 self._send(400, {"error": f"unsupported: {', '.join(server.refused)}"})
             elif isinstance(fault, int):
                 self._send(fault, {"error": "busy"})
+            elif fault == "page":
+                self._write(200, b"<!DOCTYPE html><title>Wiki</title>")
             else:
                 server.prompts.append(prompt)
                 with server.device if server.one_at_a_time else nullcontext():

@@ -108,7 +108,8 @@ def test_translating_ends_in_time(
     assert 0 < written < LINES
     assert f"no time for {LINES - written} of {LINES} sentences" in outcome.error
     assert ("; training takes " in outcome.error, "translating takes" in outcome.error) == (True, False)
-    assert (tmp_path / "run.{lang}.partial" / "answers.jsonl").is_file()
+    assert (tmp_path / "run.partial" / "answers.jsonl").is_file()
+    assert "{lang}" not in outcome.error
     (recipe,) = trained
     assert str(recipe.distillation.translated_by).startswith("the language model m (of a random sample")
 
@@ -118,6 +119,28 @@ def test_a_server_that_answers_nothing_in_time_is_left(
 ) -> None:
     monkeypatch.setattr("dragoman.planning.student.TRANSLATION_SHARE", 1 / 60)
     server.seconds = 30.0
-    outcome = distill("--minutes", "1")
-    assert (outcome.code, "nothing is translated" in outcome.error) == (2, True), outcome.error
-    assert not (tmp_path / "run").exists()
+    for options, reason in (
+        ((), "nothing is translated in time; allow more time"),
+        (("--teacher", "http://127.0.0.1:9/v1"), "connection refused; start the server, or correct its address"),
+    ):
+        outcome = distill("--minutes", "1", *options)
+        assert (outcome.code, reason in outcome.error) == (2, True), outcome.error
+        assert "{lang}" not in outcome.error
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_text_that_is_too_short_can_be_extended(
+    distill: Any, server: TeacherServer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    """The answers are kept, and what was written of them does not stop the same command."""
+    lines = (tmp_path / "mono.de").read_text("utf-8")
+    (tmp_path / "mono.de").write_text(f"{pairs[0].source}\n", "utf-8")
+    for option, advice in (((), "keeps the translations; to use them, add --resume"), ((), "add --resume to use them")):
+        outcome = distill(*option)
+        assert (outcome.code, advice in outcome.error) == (2, True), outcome.error
+    assert len(server.bodies) == 1
+    (tmp_path / "mono.de").write_text(lines, "utf-8")
+    outcome = distill("--resume")
+    assert outcome.code == 0, outcome.error
+    assert len((tmp_path / "run.en").read_text("utf-8").splitlines()) == LINES
+    assert not (tmp_path / "run.partial").exists()

@@ -6,6 +6,7 @@ import html
 import json
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from teacher_server import TeacherServer, caption_pairs, sentences_of, serve_teacher
 
-from dragoman.cli.teachers import read_groups, synthesize_text
+from dragoman.cli.teachers import parse_price, read_groups, synthesize_text
 from dragoman.corpus.corpus import find_corpora, read_corpus
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.synthesis.answer_log import AnswerLog
 from dragoman.synthesis.answers import Rejected
-from dragoman.synthesis.collect import Collector, Parallelism, Speed, requests_of
+from dragoman.synthesis.collect import Collector, Parallelism, Price, Speed, requests_of
 from dragoman.synthesis.http_client import (
     BusyServerError,
     HiddenKey,
@@ -89,8 +90,10 @@ def test_the_output_has_each_line_in_order(synthesize: Any, pairs: list[Pair], t
 
 
 def test_the_other_direction_reads_the_same_file(synthesize: Any, pairs: list[Pair], tmp_path: Path) -> None:
-    synthesize()
-    (corpus,) = find_corpora([str(tmp_path / "out.tsv")], source_language="en", target_language="de")
+    output = tmp_path / "Mé text.tsv"
+    advice = synthesize(output=output).error.splitlines()[-1]
+    assert shlex.split(advice.partition(": ")[2]) == ["dragoman", "train", "FILES", str(output)]
+    (corpus,) = find_corpora([str(output)], source_language="en", target_language="de")
     assert corpus.machine_made
     assert next(corpus.read()) == Pair(pairs[0].target, pairs[0].source)
 
@@ -138,14 +141,25 @@ def prompt_of(body: dict[str, Any]) -> str:
     return text
 
 
-@pytest.mark.parametrize("status", [400, 500, 404])
+@pytest.mark.parametrize(
+    ("fault", "remedy"),
+    [
+        (400, ""),
+        (500, ""),
+        (404, "check the address"),
+        (402, "has no credit left"),
+        (413, "--sentences 5"),
+        ("page", "is not JSON: '<!DOCTYPE html><title>Wiki</title>'; check the address"),
+    ],
+)
 def test_a_server_that_answers_nothing_is_left(
-    status: int, synthesize: Any, server: TeacherServer, monkeypatch: pytest.MonkeyPatch
+    fault: int | str, remedy: str, synthesize: Any, server: TeacherServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dragoman.synthesis.collect._FIRST_WAIT", 0.01)
-    server.faults.extend([status] * 100)
+    server.faults.extend([fault] * 100)
     outcome = synthesize()
-    assert (outcome.code, f"answers {status}" in outcome.error) == (2, True), outcome.error
+    assert (outcome.code, fault == "page" or f"answers {fault}" in outcome.error) == (2, True), outcome.error
+    assert remedy in outcome.error
     assert len(server.bodies) <= 6
 
 
@@ -208,6 +222,11 @@ def test_a_server_that_cannot_be_reached_is_left(
     assert (nothing.code, "start the server, or correct its address" in nothing.error) == (2, True), nothing.error
     wrong = synthesize("--teacher", server.address.replace("http:", "https:"))
     assert (wrong.code, "name it with http://" in wrong.error) == (2, True), wrong.error
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "")
+    proxy = synthesize("--teacher", "http://192.0.2.1/v1", "--remote")
+    assert (proxy.code, "start the server" in proxy.error) == (2, False)
+    assert "the proxy on the way: connection refused; correct the proxy" in proxy.error
     assert not list(tmp_path.glob("out.tsv*")), "there is no answer to keep"
 
 
@@ -454,19 +473,42 @@ def test_only_answers_that_fit_are_called_stored(
     assert "0 stored answers of 12; 3 others are of another teacher, text or prompt" in other.error
 
 
-def test_a_finished_output_is_recognized_if_its_answers_remain(
-    synthesize: Any, server: TeacherServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_finished_output_is_recognized(
+    is_killed: bool, synthesize: Any, server: TeacherServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after a kill between writing it and deleting them."""
+    """Also after a kill between writing it and deleting the answers; a script may repeat a command with --resume."""
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.cli.teachers.delete_unfinished", lambda output: None)
-        assert synthesize().code == 0
+        if is_killed:
+            patch.setattr("dragoman.cli.teachers.delete_unfinished", lambda output: None)
+            patch.setattr("dragoman.cli.teachers._remember", lambda synthesis, output: None)
+        first = synthesize("--resume")
+        assert (first.code, "--resume finds no answers of an earlier command" in first.error) == (0, True), first.error
     content, asked = (tmp_path / "out.tsv").read_bytes(), len(server.bodies)
-    assert (tmp_path / "out.tsv.partial").exists()
-    outcome = synthesize("--resume")
-    assert (outcome.code, "out.tsv: complete" in outcome.error) == (0, True), outcome.error
-    assert ((tmp_path / "out.tsv").read_bytes(), len(server.bodies)) == (content, asked)
-    assert not (tmp_path / "out.tsv.partial").exists()
+    assert (tmp_path / "out.tsv.partial").exists() is is_killed
+    for _ in range(2):
+        outcome = synthesize("--resume")
+        assert (outcome.code, "out.tsv: complete" in outcome.error) == (0, True), outcome.error
+        assert ((tmp_path / "out.tsv").read_bytes(), len(server.bodies)) == (content, asked)
+        assert not (tmp_path / "out.tsv.partial").exists()
+    others: list[list[str]] = [[], ["--resume", "--model", "other"], ["--resume"]]
+    for options in others:
+        if options == ["--resume"]:
+            (tmp_path / "out.tsv").write_bytes(content + b"a\tb\n")
+        refused = synthesize(*options)
+        assert (refused.code, "already exists" in refused.error) == (2, True), refused.error
+    assert len(server.bodies) == asked
+
+
+def test_translations_with_errors_are_not_recommended(
+    synthesize: Any, server: TeacherServer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    targets, places = [pair.target for pair in pairs], {pair.source: place for place, pair in enumerate(pairs)}
+    server.translate = lambda text: targets[places[text] - 50]
+    outcome = synthesize()
+    assert (outcome.code, "error: " in outcome.error, "to train on it" in outcome.error) == (2, True, False)
+    assert "do not train on them" in outcome.error
+    assert synthesize("--resume").code == 2
 
 
 def test_an_output_that_another_command_has_just_written_is_not_asked_for(
@@ -543,7 +585,17 @@ def test_paragraphs_stay_together() -> None:
     ("options", "message"),
     [
         (["--languages", "xx"], "expected two language codes"),
-        (["--key-file", "{tmp}/none"], "No such file"),
+        (["--key-file", "sk-secret123"], "name a file that contains only the key"),
+        (["--key-file", "hf_secret" * 40], "name a file that contains only the key"),
+        (["--mono", "{tmp}"], "is a directory; name a file in it"),
+        (
+            ["--examples", "{tmp}/table.csv"],
+            "dragoman convert {tmp}/table.csv converted.tsv --languages de-en --header",
+        ),
+        (["--prompt", "{tmp}/plain", "--glossary", "{tmp}/terms"], "lacks {{{{terms}}}}, so --glossary has no effect"),
+        (["--prompt", "{tmp}/plain", "--examples", "{tmp}/pairs.tsv"], "lacks {{{{examples}}}}, so --examples has no"),
+        (["--prompt", "{tmp}/latin"], "not valid UTF-8"),
+        (["--output", "/proc/out.tsv"], "choose another place for the output"),
         (["--key-variable", "sk-my-key"], "not the key itself"),
         (["--key-variable", "hf_secret123"], "--key-variable: there is no environment variable with this name"),
         (["--teacher", "localhost:11434/v1"], "such as http://localhost:11434/v1"),
@@ -555,12 +607,17 @@ def test_paragraphs_stay_together() -> None:
         (["--teacher", "deepl:localhost?key=secret"], "must not contain a user, a password"),
         (["--teacher", "user:secret@localhost"], "must not contain a user, a password"),
         (["--key-file", "/tmp"], "Is a directory"),
-        (["--teacher", "libretranslate:localhost:5000"], "expected an address such as"),
+        (["--teacher", "libretranslate:localhost:5000"], "such as libretranslate:http://localhost:5000"),
     ],
 )
 def test_impossible_requests_get_a_message(options: list[str], message: str, synthesize: Any, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("German,English\nHund,dog\n")
+    (tmp_path / "pairs.tsv").write_text("Ein Hund\ta dog\n")
+    (tmp_path / "terms").write_text("Hund\tdog\n")
+    (tmp_path / "plain").write_text("Translate: {{sentences}}\n")
+    (tmp_path / "latin").write_bytes("Übersetze: {{sentences}}\n".encode("latin-1"))
     outcome = synthesize(*(each.format(tmp=tmp_path) for each in options))
-    assert (outcome.code, message in outcome.error) == (2, True), outcome.error
+    assert (outcome.code, message.format(tmp=tmp_path) in outcome.error) == (2, True), outcome.error
     assert "secret" not in outcome.error
 
 
@@ -592,6 +649,13 @@ def test_a_random_sample_is_translated_if_there_is_too_little_time(
     expected = f"{LINES - len(translated)} of {LINES} sentences"
     assert skipped.endswith(expected)
     assert f"no time for {expected}; the others are a random sample" in capsys.readouterr().err
+
+
+def test_a_service_has_one_price() -> None:
+    assert parse_price("0.1", counts_tokens=True) == Price(0.1, 0.1)
+    assert parse_price("20", counts_tokens=False) == Price(20.0, 20.0)
+    with pytest.raises(UserError, match="one price"):
+        parse_price("20:5", counts_tokens=False)
 
 
 def test_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

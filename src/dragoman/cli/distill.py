@@ -154,6 +154,7 @@ def _distill_address(
     from dragoman.synthesis.teachers import TeacherAddress
     from dragoman.system.files import read_json, write_json
     from dragoman.system.memory import keep_freed_memory
+    from dragoman.system.resumable import delete_unfinished, unfinished_directory
     from dragoman.training.run.directory import check_directory
     from dragoman.training.run.run import train
 
@@ -165,7 +166,6 @@ def _distill_address(
     refuse_two_budgets(minutes, overrides)
     codes, service = parse_languages(languages), address.describe(options.model)
     run = output or RUNS / f"{'-'.join(codes)}-{size}"
-    run.parent.mkdir(parents=True, exist_ok=True)
     start = Path(f"{run}.json")
     given: dict[str, Any] = {
         "--teacher": str(address),
@@ -181,9 +181,12 @@ def _distill_address(
         recipe = load_recipe(run / "recipe.toml", overrides)
     else:
         check_directory(run, resume=False)
+        run.parent.mkdir(parents=True, exist_ok=True)
         pattern = Path(f"{run}.{{lang}}")
         files = FilePair(source=f"{run}.{codes[0]}", target=f"{run}.{codes[1]}")
-        if not (resume and Path(files.source).is_file() and Path(files.target).is_file()):
+        written = [Path(files.source), Path(files.target)]
+        skipped = ""
+        if not (resume and all(path.is_file() for path in written)):
             check_output(pattern, codes, resume)
             opened = options.open(address, codes, [])
             seconds = 60 * minutes * TRANSLATION_SHARE if minutes else math.inf
@@ -191,11 +194,23 @@ def _distill_address(
             groups = read_groups([Path(file) for file in mono], codes, opened)
             if not (resume and start.is_file()):
                 write_json(start, given)
-            skipped = synthesize_text(opened, codes, groups, settings, pattern, marked=False)
+            skipped = synthesize_text(
+                opened, codes, groups, settings, pattern, marked=False, resume=resume, keep_answers=True
+            )
             service += f" ({skipped})" if skipped else ""
         distillation = Distillation(translated_by=service)
         plan = StudentPlan(size, minutes and minutes * (1 - TRANSLATION_SHARE), distillation)
-        recipe = plan_student_of_text(plan, [files], codes, overrides, data_dir, print_to_stderr)
+        answers = unfinished_directory(pattern)
+        try:
+            recipe = plan_student_of_text(plan, [files], codes, overrides, data_dir, print_to_stderr)
+        except UserError as error:
+            if not answers.is_dir():
+                raise
+            for path in written:  # they would stop the same command; --resume writes them again
+                path.unlink(missing_ok=True)
+            raise UserError(f"{error}\n{answers} keeps the translations; to use them, add --resume") from None
+        if not skipped:
+            delete_unfinished(pattern)
         resume = False
     keep_freed_memory()
     if not train(recipe, run, resume=resume, data_directory=data_dir):

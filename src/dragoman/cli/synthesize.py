@@ -95,7 +95,8 @@ def synthesize(
     price: Annotated[
         str | None,
         typer.Option(
-            metavar="SENT:RECEIVED", help="Price of a million tokens, or of a million characters of a service."
+            metavar="SENT:RECEIVED",
+            help="Price of a million tokens (one number is both), or of a million characters of a service.",
         ),
     ] = None,
     max_cost: Annotated[
@@ -185,7 +186,7 @@ def synthesize(
         candidates=candidates,
         round_trip=back,
         parallel=parallel,
-        price=parse_price(price),
+        price=parse_price(price, opened.counts_tokens),
         most_cost=math.inf if max_cost is None else max_cost,
         max_rejected=max_rejected,
         noise_seed=noise_seed,
@@ -195,7 +196,7 @@ def synthesize(
         return
     if output is None:
         raise UserError("--output: name a file, next to which answers are kept, so that none is lost")
-    synthesize_text(opened, codes, groups, settings, output)
+    synthesize_text(opened, codes, groups, settings, output, resume=resume)
 
 
 def _refuse_useless_limit(price: str | None, max_cost: float | None) -> None:

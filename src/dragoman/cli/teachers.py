@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+import shlex
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from dragoman.corpus.pair import Languages, Pair
     from dragoman.synthesis.collect import Price
     from dragoman.synthesis.sentence_groups import SentenceGroup
-    from dragoman.synthesis.synthesis import SynthesisSettings
+    from dragoman.synthesis.synthesis import Synthesis, SynthesisSettings
     from dragoman.synthesis.teachers import Teacher, TeacherAddress
 
 TeacherOption = Annotated[
@@ -53,7 +54,13 @@ KeyVariableOption = Annotated[
 ]
 PromptOption = Annotated[
     Path | None,
-    typer.Option("--prompt", metavar="FILE", help="Prompt for the model (--show-prompt prints the default)."),
+    typer.Option(
+        "--prompt",
+        metavar="FILE",
+        help="Prompt for the model, with {{sentences}}, {{format}} (of the answer), {{terms}}, {{examples}}, "
+        "{{before}} and {{after}} (context), {{source_language}}, {{source_code}}, {{target_language}}, "
+        "{{target_code}}.",
+    ),
 ]
 ExamplesOption = Annotated[
     list[str] | None,
@@ -133,17 +140,29 @@ class AddressOptions:
     size: int | None = None
 
     def read_examples(self, languages: Languages) -> list[Pair]:
-        """The pairs of --examples; none without it."""
+        """The pairs of --examples; none without it.
+
+        Raises:
+            UserError: They cannot be read; of a table that needs a description, the message says how to convert it.
+        """
         from itertools import chain, islice
 
         from dragoman.corpus.corpus import find_corpora
+        from dragoman.corpus.references import UndeclaredError, as_options
+        from dragoman.languages.codes import join_codes
         from dragoman.lexicon.fuzzy_matches import SEARCHED
 
         if not self.examples:
             return []
         source, target = languages
         corpora = find_corpora(self.examples, source_language=source, target_language=target)
-        return list(islice(chain.from_iterable(each.read() for each in corpora), SEARCHED))
+        try:
+            return list(islice(chain.from_iterable(each.read() for each in corpora), SEARCHED))
+        except UndeclaredError as error:
+            options = ["--languages", join_codes(languages), *as_options(error.settings)]
+            command = shlex.join(["dragoman", "convert", error.file, "converted.tsv", *options])
+            problem = error.problem.partition("; if they are text")[0]
+            raise UserError(f"--examples {problem}; name the file that this command writes: {command}") from None
 
     def open(self, address: TeacherAddress, languages: Languages, examples: list[Pair]) -> Teacher:
         """The teacher; says so if text leaves this machine.
@@ -165,9 +184,11 @@ class AddressOptions:
             print_to_stderr(f"dragoman: your text is sent to {address.url}{unencrypted}")
         writer = None
         if self.prompt or self.glossary or (self.examples and address.protocol == "chat"):
+            shown = {"terms": "--glossary"} if self.glossary else {}
+            shown |= {"examples": "--examples"} if self.examples else {}
             writer = PromptWriter(
                 languages,
-                read_prompt(self.prompt) if self.prompt else PROMPT,
+                read_prompt(self.prompt, shown) if self.prompt else PROMPT,
                 ExamplePairs(examples) if self.examples else None,
                 read_glossary(self.glossary, languages) if self.glossary else None,
             )
@@ -178,8 +199,8 @@ class AddressOptions:
         return options.open()
 
 
-def parse_price(text: str | None) -> Price | None:
-    """The price in ``0.15:0.6`` or ``20``; raises UserError for other texts."""
+def parse_price(text: str | None, counts_tokens: bool) -> Price | None:
+    """The price in ``0.15:0.6`` or ``20`` of a teacher that counts tokens or characters; UserError for other texts."""
     from dragoman.synthesis.collect import Price
 
     if text is None:
@@ -193,11 +214,15 @@ def parse_price(text: str | None) -> Price | None:
             f"--price {text}: expected the price of a million tokens sent and received, such as 0.15:0.6, or of a "
             "million characters for a service, such as 20"
         )
+    if len(values) > 1 and not counts_tokens:
+        raise UserError(
+            f"--price {text}: a service has one price, of the characters to translate, such as {values[0]:g}"
+        )
     return Price(values[0], values[-1])
 
 
 def check_output(output: Path, languages: Languages, resume: bool) -> None:
-    """Check that pairs can be written to a file; with --resume, an interrupted command may have written it already.
+    """Check that pairs can be written to a file; with --resume, an earlier command may have written it already.
 
     Raises:
         UserError: It exists, or there are answers of an interrupted command, and --resume is not given.
@@ -207,8 +232,10 @@ def check_output(output: Path, languages: Languages, resume: bool) -> None:
 
     directory = unfinished_directory(output)
     interrupted = any(directory.glob("*.json*"))
-    if not (resume and interrupted):
+    if not (resume and (interrupted or output.is_file())):
         check_output(str(output), languages)
+        if resume:
+            print_to_stderr(f"{output}: --resume finds no answers of an earlier command, and starts from the beginning")
     if interrupted and not resume:
         raise UserError(
             f"{directory}: contains translations of an interrupted command; add --resume to use them, or delete it"
@@ -243,7 +270,11 @@ def read_groups(
         return len(line) > LONGEST_SENTENCE
 
     for file in files:
-        if file != DASH and not file.exists():
+        if file == DASH:
+            continue
+        if file.is_dir():
+            raise UserError(f"{file}: is a directory; name a file in it")
+        if not file.exists():
             raise UserError(f"{file}: no such file")
     lines = chain.from_iterable(
         read_standard_input("> ") if file == DASH else chain(read_lines(file, replace_controls=True), [""])
@@ -323,6 +354,8 @@ def synthesize_text(
     output: Path,
     *,
     marked: bool = True,
+    resume: bool = False,
+    keep_answers: bool = False,
 ) -> str:
     """Translate groups, and write the pairs that are left.
 
@@ -333,15 +366,17 @@ def synthesize_text(
         settings: How to ask; if there is too little time, a random sample of the groups is translated.
         output: The file to write.
         marked: Whether the output states that it is machine-translated.
+        resume: Whether an earlier command may have written it already.
+        keep_answers: Whether the answers stay on the disk until the caller calls `delete_unfinished`.
 
     Returns:
         How much was left out because of that, or nothing.
 
     Raises:
-        UserError: The teacher is gone or bad, or no pair is left.
+        UserError: The teacher is gone or bad, or no pair is left, or the doctor finds errors in the pairs.
         typer.Exit: The user has stopped the command.
     """
-    from dragoman.corpus.writers import check_output
+    from dragoman.corpus.writers import check_output, written_files
     from dragoman.synthesis.answer_log import AnswerLog
     from dragoman.synthesis.synthesis import open_synthesis
     from dragoman.system.progress import ProgressLine
@@ -360,9 +395,10 @@ def synthesize_text(
         try:
             check_output(str(output), languages)  # another process may have written it before this one got the lock
         except UserError:
-            if not synthesis.is_answered():
+            if not (resume and (synthesis.is_answered() or _is_complete(synthesis, output))):
                 raise
             line.log(f"{output}: complete")
+            _remember(synthesis, output)
             delete_unfinished(output)
             return ""
         try:
@@ -379,12 +415,23 @@ def synthesize_text(
         if written.rejections.counts:
             line.log(f"rejected translations:\n{written.rejections.table()}")
         for finding in written.findings:
-            line.log(finding)
-        line.log(f"{output}: {written}; {synthesis.collector.describe_usage()}")
+            line.log(str(finding))
+        names = " and ".join(map(str, written_files(str(output), languages)))
+        line.log(f"{names}: {written}; {synthesis.collector.describe_usage()}")
+        if written.has_errors:
+            if keep_answers:  # only for a training, which would not begin
+                for path in written_files(str(output), languages):
+                    path.unlink()
+            elif complete:
+                delete_unfinished(output)
+            raise UserError(
+                f"{names}: the translations have the errors above; do not train on them, but use another teacher, or "
+                "another prompt (--prompt) for a language model"
+            )
         skipped = ""
         if synthesis.collector.limit_reached:
             line.log(
-                f"more would cost more than --max-cost; to translate the rest, delete {output}, and repeat the command "
+                f"more would cost more than --max-cost; to translate the rest, delete {names}, and repeat the command "
                 "with --resume and a higher --max-cost"
             )
         elif not complete:
@@ -392,7 +439,36 @@ def synthesize_text(
             skipped = f"{total - written.rejections.sentences:,} of {counted(total, 'sentence')}"
             line.log(f"no time for {skipped}; the others are a random sample, whose answers {directory} keeps")
         elif marked:
-            line.log(f"to train on it: dragoman train FILES {output}")
-    if complete:
+            line.log(f"to train on it: dragoman train FILES {shlex.quote(str(output))}")
+    if complete and not keep_answers:
+        _remember(synthesis, output)
         delete_unfinished(output)
     return f"of a random sample: no time for {skipped}" if skipped else ""
+
+
+def _receipt(synthesis: Synthesis) -> Path:
+    """Where the digest of the output of these requests is remembered: its answers are deleted once it is complete."""
+    from dragoman.system.cache import cache_directory
+    from dragoman.system.resumable import digest
+
+    names = [each.name for each in synthesis.pairs.requests(synthesis.groups)]
+    return cache_directory() / "synthesized" / digest(names)
+
+
+def _remember(synthesis: Synthesis, output: Path) -> None:
+    """Remember that an output is complete, if the cache can be written."""
+    from dragoman.system.files import sha256, write_text
+
+    receipt = _receipt(synthesis)
+    with suppress(OSError, UserError):
+        receipt.parent.mkdir(parents=True, exist_ok=True)
+        write_text(receipt, sha256(output))
+
+
+def _is_complete(synthesis: Synthesis, output: Path) -> bool:
+    """Whether an output is what an earlier command has written for the same requests."""
+    from dragoman.system.files import sha256
+
+    with suppress(OSError):
+        return _receipt(synthesis).read_bytes() == sha256(output).encode()
+    return False

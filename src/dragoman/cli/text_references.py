@@ -223,6 +223,7 @@ def _refuse_unused(
     """
     from dragoman.corpus.corpus import pair_languages
     from dragoman.corpus.references import describe_reference, file_name
+    from dragoman.languages.codes import join_codes
     from dragoman.settings import FilePair
 
     pairs = [each for each, used in found if used and isinstance(each, FilePair)]
@@ -233,7 +234,7 @@ def _refuse_unused(
         (languages,) = pair_languages([each], codes)
         not_found = "no text in two of the languages was found"
         if not isinstance(each, FilePair):
-            pair = "-".join(codes[:2])
+            pair = join_codes(codes[:2])
             command = f"dragoman convert {shlex.quote(file_name(each))} 'converted.{{lang}}' --languages {pair}"
             not_found += f", or it does not name both; if it has text in two, convert it: {command}"
         state = f"text in {'-'.join(languages)}" if languages else not_found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -81,7 +82,8 @@ def quickstart(
     examples = ["Ein kleiner Junge spielt im Park mit einem Hund.", "Zwei Frauen lesen ein Buch."]
     for text, translation in zip(examples, translator(examples), strict=True):
         print(f"{text}\n  -> {translation}")
-    print(f'\nNow try: dragoman translate {output} "{examples[0]}"\nand open {output / "report.html"}')
+    command = shlex.join(["dragoman", "translate", str(output), examples[0]])
+    print(f"\nNow try: {command}\nand open {output / 'report.html'}")
 
 
 def train(

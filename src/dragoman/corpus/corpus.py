@@ -28,7 +28,14 @@ from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import UndeclaredError, describe_reference, file_name, has_suffix
 from dragoman.errors import UserError, nearest
-from dragoman.languages.codes import find_language, known_language, looks_like_tag, without_region
+from dragoman.languages.codes import (
+    find_language,
+    is_one_variant,
+    join_codes,
+    known_language,
+    looks_like_tag,
+    without_region,
+)
 from dragoman.languages.identify import language_of
 from dragoman.settings import CorpusReference, FilePair
 
@@ -252,22 +259,22 @@ def find_languages(references: Sequence[CorpusReference], default: Callable[[], 
     names = ", ".join(map(describe_reference, references))
     if not languages:
         found = _recognized_languages(references[0])
-        example = f"{'-'.join(found)}, which the text looks like" if found else "de-en"
+        example = f"{join_codes(found)}, which the text looks like" if found else "de-en"
         raise UserError(f"{names}: the languages are not known; add --languages, such as --languages {example}")
     shown = ", ".join(languages[:_SHOWN]) + (", …" if len(languages) > _SHOWN else "")
     if len(languages) == 1:
         pair = (shown, "en") if without_region(shown) != "en" else ("de", shown)
         if pair[0] == shown and names.endswith((".po", ".po.gz")):  # which state the language of their translations
             pair = pair[::-1]
-        example = "-".join(pair)
         raise UserError(
-            f"{names}: only one language is stated, {shown}; add --languages, such as --languages {example}"
+            f"{names}: only one language is stated, {shown}; add --languages, such as --languages {join_codes(pair)}"
         )
     bases = list(dict.fromkeys(map(without_region, languages)))  # without regions, all units of a language are taken
     chosen = (bases if len(bases) > 1 else languages)[:2]
-    example = (":" if any("-" in language for language in chosen) else "-").join(chosen)
     several = f"; to train one model for all of them, list them: --languages {','.join(languages[:_SHOWN])}"
-    raise UserError(f"{names}: several languages ({shown}); choose two, such as --languages {example}{several}")
+    raise UserError(
+        f"{names}: several languages ({shown}); choose two, such as --languages {join_codes(chosen)}{several}"
+    )
 
 
 def pair_languages(references: Sequence[CorpusReference], known: Sequence[str] | None = None) -> list[Languages | None]:
@@ -358,9 +365,14 @@ def _recognized_languages(reference: CorpusReference) -> Languages | None:
 
 
 def _without_regions(tags: Sequence[str]) -> Iterable[str]:
-    """``de-DE`` as ``de``, unless there is ``de-AT``, too."""
-    bases = list(map(without_region, tags))
-    return [base if bases.count(base) == 1 else tag for base, tag in zip(bases, tags, strict=True)]
+    """``de-DE`` as ``de``, unless there is ``de-AT``, too.
+
+    A bare code stands for the only variant next to it, if that has the script which the code alone means.
+    """
+    variants: dict[str, set[str]] = defaultdict(set)
+    for tag in tags:
+        variants[without_region(tag)].add(tag)
+    return [base if is_one_variant(variants[base := without_region(tag)]) else tag for tag in tags]
 
 
 def languages_of_names(source: str, target: str) -> Languages | None:

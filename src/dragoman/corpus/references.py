@@ -10,6 +10,7 @@ from typing import Any
 
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
+from dragoman.languages.codes import join_codes
 from dragoman.settings import CorpusFile, CorpusReference, FilePair
 
 
@@ -99,7 +100,7 @@ def _describe_remedy(reference: CorpusReference, languages: Languages, settings:
     output = "converted.{lang}" if in_pair or "{lang}" in files[0] else "converted.tsv"
     options = as_options(_settings_of(declared))
     languages = declared.languages or languages
-    command = shlex.join(["dragoman", "convert", *files, output, "--languages", "-".join(languages), *options])
+    command = shlex.join(["dragoman", "convert", *files, output, "--languages", join_codes(languages), *options])
     table = to_toml(declared.model_dump(exclude_none=True))
     return f"in a recipe, write {table}; or convert it: {command}"
 

@@ -67,7 +67,7 @@ def check_output(output: str, languages: Languages) -> None:
     _find_writer(output)
     if languages[0] == languages[1] and ("{lang}" in output or ".jsonl" in Path(output).suffixes):
         raise UserError(f"{output}: both sides are {languages[0]}, and would replace each other; write a .tsv file")
-    paths = dict.fromkeys(Path(output.replace("{lang}", language)) for language in languages)
+    paths = written_files(output, languages)
     existing = [path for path in paths if path.is_file() or path.is_dir()]  # a named pipe is written to
     if existing:
         killed = " if an interrupted command has left it" if len(existing) < len(paths) else ""
@@ -76,6 +76,11 @@ def check_output(output: str, languages: Languages) -> None:
     for path in paths:
         if not path.parent.is_dir():
             raise UserError(f"{path}: there is no directory {path.parent}")
+
+
+def written_files(output: str, languages: Languages) -> list[Path]:
+    """The files that `write_corpus` writes: one, or two if the output is a pattern."""
+    return list(dict.fromkeys(Path(output.replace("{lang}", language)) for language in languages))
 
 
 def _find_writer(output: str) -> Callable[[str, Languages], AbstractContextManager[Writer]]:
@@ -88,7 +93,7 @@ def _find_writer(output: str) -> Callable[[str, Languages], AbstractContextManag
 
 @contextmanager
 def _open_aligned(output: str, languages: Languages) -> Iterator[Writer]:
-    source_path, target_path = (Path(output.replace("{lang}", language)) for language in languages)
+    source_path, target_path = written_files(output, languages)
     with atomic_text_file(source_path) as source, atomic_text_file(target_path) as target:
 
         def write(pair: Pair) -> None:

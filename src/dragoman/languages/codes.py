@@ -83,12 +83,30 @@ def language_variants(wanted: str, available: Iterable[str]) -> list[str]:
     return [tag for tag in tags if _normalize(tag) == _normalize(wanted)] or tags
 
 
+def is_one_variant(tags: Iterable[str]) -> bool:
+    """Whether tags of a language are one variant of it, and perhaps the bare code, with the same script.
+
+    ``fr`` and ``fr-FR`` are; ``pt-BR`` and ``pt-PT``, or ``sr`` (which is Cyrillic) and ``sr-Latn``, are not.
+    """
+    codes = set(map(_normalize, tags))
+    variants = {code for code in codes if "-" in code}
+    return len(codes) == 1 or (len(variants) == 1 and len(set(map(_script, codes))) == 1)
+
+
 def _complete(tag: str) -> str:
     """A tag with the script and the region that it leaves out; empty if it is not valid."""
     try:
         return str(langcodes.Language.get(tag).maximize())
     except LanguageTagError:
         return ""
+
+
+def _script(tag: str) -> str | None:
+    """The script of a tag, also if the tag leaves it out; None if it is not known."""
+    try:
+        return langcodes.Language.get(tag).maximize().script
+    except LanguageTagError:
+        return None
 
 
 def same_language(code: str, other: str) -> bool:
@@ -104,6 +122,12 @@ def macrolanguage(code: str) -> str:
     except LanguageTagError:
         return primary
     return "no" if found in _NORWEGIAN else found
+
+
+def join_codes(codes: Iterable[str]) -> str:
+    """Source and target as `--languages` takes them: ``de-en``, or ``pt-BR:en``."""
+    codes = list(codes)
+    return (":" if any("-" in code for code in codes) else "-").join(codes)
 
 
 def looks_like_tag(text: str) -> bool:

@@ -170,6 +170,7 @@ class Collector:
         end: When to stop, in seconds of `time.monotonic`: no request is sent that would probably take longer, and later
             answers are not waited for.
         limit_reached: Whether `most_cost` has ended the collection.
+        last_failure: Why a request was not answered last, with a remedy.
     """
 
     teacher: Teacher
@@ -181,6 +182,7 @@ class Collector:
     most_cost: float = math.inf
     end: float = math.inf
     limit_reached: bool = False
+    last_failure: str = ""
     _answered: Request | None = None  # one that the server has answered
 
     def collect(self, requests: Iterable[Request]) -> Generator[tuple[Request, Answer]]:
@@ -259,8 +261,9 @@ class Collector:
                     now = time.monotonic()
                     waited, lost_since = now - last_answer, min(now, lost_since)
                     is_reached = is_reached or result.status is not None or len(self.answers) > 0
+                    self.last_failure = str(result) if is_reached else f"{result}; {result.remedy}"
                     if not is_reached and now - lost_since > FIRST_PATIENCE:
-                        problem = UserError(f"{result}; start the server, or correct its address")
+                        problem = UserError(f"{result}; {result.remedy}")
                     elif waited > PATIENCE and not result.concerns_request:
                         problem = UserError(f"{result}; it has not answered for {waited / 60:.0f} minutes")
                     if result.seconds is not None and result.seconds >= _FIRST_WAIT:

@@ -44,8 +44,20 @@ _EXPLAINED = 100_000  # characters of a reply that are looked at for a message
 
 _OTHER_KEY = "name a valid key with --key-file or --key-variable"
 _OTHER_ADDRESS = "check the address, which often ends in /v1 for a language model, and the name of the model"
-_REMEDIES = {401: _OTHER_KEY, 403: _OTHER_KEY, 404: _OTHER_ADDRESS, 405: _OTHER_ADDRESS}
+_NO_CREDIT = f"the account of this key has no credit left; add some, or {_OTHER_KEY}"
+_REMEDIES = {
+    401: _OTHER_KEY,
+    402: _NO_CREDIT,
+    403: _OTHER_KEY,
+    404: _OTHER_ADDRESS,
+    405: _OTHER_ADDRESS,
+    407: "the proxy asks for a password; add it to HTTPS_PROXY or HTTP_PROXY",
+    413: "send fewer sentences at once, as with --sentences 5 of dragoman synthesize",
+    456: _NO_CREDIT,  # of DeepL
+}
 """What to do about the status of a refusal."""
+
+_CAUSES = "Connection refused|Name or service not known|Connection reset|Broken pipe|Tunnel connection failed: [^'\")]+"
 
 _TLS_PROBLEMS = {
     "WRONG_VERSION_NUMBER": "the server does not speak https; name it with http://",
@@ -60,7 +72,10 @@ class BusyServerError(Exception):
     Attributes:
         seconds: How long the server asks to wait; None if it does not say so.
         status: The status of the reply; None without a reply.
+        remedy: What to do if it never answers.
     """
+
+    remedy = "start the server, or correct its address"
 
     def __init__(self, problem: str, seconds: float | None = None, status: int | None = None) -> None:
         super().__init__(problem)
@@ -70,6 +85,12 @@ class BusyServerError(Exception):
     def concerns_request(self) -> bool:
         """Whether this request may be the cause, rather than the state of the server."""
         return self.status in (200, 408, 500)
+
+
+class ProxyError(BusyServerError):
+    """A proxy that cannot be reached, or that refuses to connect to the server."""
+
+    remedy = "correct the proxy in HTTPS_PROXY or HTTP_PROXY, or name the server in NO_PROXY"
 
 
 class RefusedRequestError(UserError):
@@ -99,8 +120,8 @@ _SECRETS = re.compile(r"(?<=//).*@|^[^/]*@|[?#].*", re.DOTALL)
 """What a URL may have before its host and after its path; without a scheme, everything before an @."""
 
 
-def check_address(address: str) -> str:
-    """A URL without the slash at its end.
+def check_address(address: str, protocol: str = "") -> str:
+    """A URL without the slash at its end; before it, a user writes the name of a protocol and a colon, or nothing.
 
     Raises:
         UserError: It is no address of a server, or contains a password or a query, which would be printed and stored.
@@ -117,7 +138,10 @@ def check_address(address: str) -> str:
     except ValueError as error:
         raise UserError(f"{shortened(address)}: not a valid address ({error})") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UserError(f"{address}: expected an address such as http://localhost:11434/v1")
+        example = (
+            f"http://{address}" if re.fullmatch(r"[\w.-]+(:\d+)?(/\S*)?", address) else "http://localhost:11434/v1"
+        )
+        raise UserError(f"{address}: an address starts with http:// or https://, such as {protocol}{example}")
     return f"{parts.scheme}{address[len(parts.scheme) :]}".rstrip("/")  # the scheme in lower case
 
 
@@ -132,6 +156,8 @@ def read_key(file: Path | None, variable: str | None) -> str | None:
     if file is not None and variable is not None:
         raise UserError("--key-file and --key-variable both name a key; give one of them")
     if file is not None:
+        if not os.path.exists(file):  # without the name, which may be the key
+            raise UserError("--key-file: there is no file with this name; name a file that contains only the key")
         name, text = f"--key-file {file}", read_bytes(file, _MOST_KEY_BYTES).decode("utf-8", "replace")
     else:
         assert variable is not None
@@ -240,6 +266,8 @@ class HttpClient:
         except (requests.ConnectionError, requests.Timeout) as error:
             if problem := next((text for name, text in _TLS_PROBLEMS.items() if name in str(error)), None):
                 raise UserError(f"{url}: {problem}") from None
+            if isinstance(error, requests.exceptions.ProxyError):
+                raise ProxyError(f"{url}: the proxy on the way: {self._describe(error)}") from None
             status = 408 if isinstance(error, requests.ReadTimeout) else None
             raise BusyServerError(f"{url}: {self._describe(error)}", status=status) from None
         except requests.RequestException as error:
@@ -258,7 +286,8 @@ class HttpClient:
             return self._hidden.hide_in_reply(json.loads(text))
         except (ValueError, RecursionError):
             shown = shortened(hide(text[:_EXPLAINED]))
-            raise BusyServerError(f"{url}: the reply is not JSON: {shown!r}", status=200) from None
+            remedy = f"; {_OTHER_ADDRESS}" if shown.lstrip().startswith("<") else ""  # a page for people
+            raise BusyServerError(f"{url}: the reply is not JSON: {shown!r}{remedy}", status=200) from None
 
     def hide_key(self, text: str) -> str:
         """A text for a message, without the key."""
@@ -290,7 +319,7 @@ class HttpClient:
             return f"does not accept a connection within {self.timeouts[0]:g} seconds"
         if isinstance(error, requests.Timeout | urllib3.exceptions.ReadTimeoutError):
             return f"sends nothing for {self.timeouts[1]:g} seconds"
-        cause = re.search(r"Connection refused|Name or service not known|Connection reset|Broken pipe", str(error))
+        cause = re.search(_CAUSES, str(error))
         return cause[0].lower() if cause else f"the connection was lost ({shortened(self.hide_key(str(error)))})"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -66,27 +66,42 @@ LEAST_EXAMPLES = 3
 
 _EXAMPLE_CHARACTERS = (30, 150)  # of the source of such other pairs
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
-_FIELDS = (
+FIELDS = (
+    *("sentences", "format", "terms", "examples", "before", "after"),
     *("source_language", "source_code", "target_language", "target_code"),
-    *("terms", "examples", "before", "sentences", "after", "format"),
 )
+"""What a prompt may contain in double braces."""
+
 _MOST_BYTES = 1_000_000
 
 
-def read_prompt(path: Path) -> str:
+def read_prompt(path: Path, options: Mapping[str, str]) -> str:
     """The prompt in a file.
 
+    Args:
+        path: The file.
+        options: The options whose effect a field shows, by the name of the field.
+
     Raises:
-        UserError: It cannot be read, has an unknown field, or lacks the sentences.
+        UserError: It cannot be read, has an unknown field, or lacks the sentences or the field of an option.
     """
-    text = read_bytes(path, _MOST_BYTES).decode("utf-8", "replace")
+    try:
+        text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not valid UTF-8 (byte {error.start + 1}); save it as UTF-8") from None
     for name in _FIELD.findall(text):
-        if name not in _FIELDS:
+        if name not in FIELDS:
             raise UserError(
-                f"{path}: {{{{{name}}}}} is not known; the fields are {', '.join(_FIELDS)}{nearest(name, _FIELDS)}"
+                f"{path}: {{{{{name}}}}} is not known; the fields are {', '.join(FIELDS)}{nearest(name, FIELDS)}"
             )
     if "{{sentences}}" not in text:
-        raise UserError(f"{path}: lacks {{{{sentences}}}}, the text to translate; --show-prompt prints the default")
+        raise UserError(f"{path}: lacks {{{{sentences}}}}, which stands for the text to translate; add it")
+    for name, option in options.items():
+        if f"{{{{{name}}}}}" not in text:
+            raise UserError(
+                f"{path}: lacks {{{{{name}}}}}, so {option} has no effect on the prompt; add it on a line before "
+                f"{{{{sentences}}}}, or remove {option}"
+            )
     return text
 
 

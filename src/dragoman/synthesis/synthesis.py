@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.corpus.writers import write_corpus
+from dragoman.corpus.writers import write_corpus, written_files
 from dragoman.doctor.data.check import check_corpora
 from dragoman.doctor.data.corpora import Corpora
+from dragoman.doctor.findings.finding import Finding
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.languages.codes import machine_translated
@@ -177,7 +178,12 @@ class WrittenPairs:
 
     pairs: int
     rejections: Rejections
-    findings: Sequence[str]
+    findings: Sequence[Finding]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether the pairs should not be learned from."""
+        return any(each.severity == "error" for each in self.findings)
 
     def __str__(self) -> str:
         rejected = self.rejections.counts.total()
@@ -366,15 +372,20 @@ class Synthesis:
         stated = machine_translated(target, source) if marked else target
         made = self._make(groups)
         first = next(made, None)
+        names = " and ".join(map(str, written_files(str(output), (source, target))))
         if first is None and not self.pairs.rejections.sentences:
-            reason = "; a request would cost more than --max-cost" if self.collector.limit_reached else ""
-            raise UserError(f"{output}: not written, because nothing is translated{reason}")
+            reason = " in time; allow more time"
+            if self.collector.limit_reached:
+                reason = "; a request would cost more than --max-cost"
+            elif self.collector.last_failure:
+                reason = f": {self.collector.last_failure}"
+            raise UserError(f"{names}: not written, because nothing is translated{reason}")
         if first is None:
-            raise UserError(f"{output}: not written, because no pair is left:\n{self.pairs.rejections.table()}")
+            raise UserError(f"{names}: not written, because no pair is left:\n{self.pairs.rejections.table()}")
         count, _ = write_corpus(chain([first], made), str(output), (source, stated))
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             findings = check_corpora(Corpora(source, target, [str(output)]))
-        shown = [str(each) for each in findings if each.severity != "note" and each.code not in _EXPECTED]
+        shown = [each for each in findings if each.severity != "note" and each.code not in _EXPECTED]
         return WrittenPairs(count, self.pairs.rejections, shown)
 
     def _make(self, groups: Sequence[SentenceGroup]) -> Iterator[Pair]:

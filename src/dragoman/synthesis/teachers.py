@@ -356,11 +356,10 @@ class TeacherAddress:
         """
         protocol, colon, rest = text.partition(":")
         if protocol in SERVICES and colon:
-            return cls(protocol, check_address(rest))
-        if re.fullmatch(r"[\w.-]+:\d+(/\S*)?", text):
-            raise UserError(f"{text}: an address starts with http:// or https://, such as http://{text}")
+            return cls(protocol, check_address(rest, f"{protocol}:"))
+        is_host = re.fullmatch(r"[\w.-]+:\d+(/\S*)?", text)
         has_password = re.match("[^/]*:[^/]*@", text)
-        return cls("chat", check_address(text)) if "://" in text or has_password else None
+        return cls("chat", check_address(text)) if "://" in text or is_host or has_password else None
 
     def __str__(self) -> str:
         return self.url if self.protocol == "chat" else f"{self.protocol}:{self.url}"

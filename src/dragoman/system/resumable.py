@@ -168,8 +168,10 @@ def _find_problem(path: Path, identity: Any) -> str | None:
 
 
 def unfinished_directory(output: str | Path) -> Path:
-    """Where the blocks of an output are until it is complete: ``synthetic.tsv.partial``."""
-    return Path(f"{output}.partial")
+    """Where the blocks of an output are until it is complete: ``synthetic.tsv.partial``, or ``run.partial`` for
+    the pattern ``run.{lang}``.
+    """
+    return Path(f"{str(output).removesuffix('.{lang}')}.partial")
 
 
 def delete_unfinished(output: str | Path) -> None:
@@ -184,11 +186,13 @@ def only_writer(output: str | Path) -> Iterator[Path]:
     If nothing is in it at the end, it is deleted.
 
     Raises:
-        UserError: Another process is writing it.
-        OSError: The directory cannot be created.
+        UserError: Another process is writing it, or the directory cannot be created.
     """
     directory = unfinished_directory(output)
-    directory.mkdir(exist_ok=True)
+    try:
+        directory.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{directory}: {error.strerror}; choose another place for the output") from error
     lock = FileLock(directory / ".lock")
     try:
         lock.acquire(timeout=0)
