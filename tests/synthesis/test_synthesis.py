@@ -504,7 +504,7 @@ def test_translations_with_errors_are_not_recommended(
     synthesize: Any, server: TeacherServer, pairs: list[Pair], tmp_path: Path
 ) -> None:
     targets, places = [pair.target for pair in pairs], {pair.source: place for place, pair in enumerate(pairs)}
-    server.translate = lambda text: targets[places[text] - 50]
+    server.translate = lambda text: targets[places[text] - 1]
     outcome = synthesize()
     assert (outcome.code, "error: " in outcome.error, "to train on it" in outcome.error) == (2, True, False)
     assert "do not train on them" in outcome.error
