@@ -47,7 +47,7 @@ from dragoman.synthesis.pair_checks import DESCRIBED_PAIRS, PairFilter
 from dragoman.synthesis.sentence_groups import SentenceGroup
 from dragoman.synthesis.teachers import Teacher, TokenUsage
 from dragoman.system.files import temporary_directory
-from dragoman.system.progress import Log, Meter, Update
+from dragoman.system.progress import Log, Meter, Update, no_update
 from dragoman.system.resumable import digest
 from dragoman.text.noise import noise_translation
 
@@ -379,22 +379,26 @@ class Synthesis:
             self._write(sample, directory / "sample.tsv")
         return checks + time.monotonic() - started
 
-    def write(self, output: Path, *, marked: bool = True) -> WrittenPairs:
+    def write(self, output: Path, *, marked: bool = True, update: Update = no_update) -> WrittenPairs:
         """Write the pairs of all stored answers, and check the file as `dragoman doctor data` does.
 
         Args:
             output: The file, or a pattern with ``{lang}``.
             marked: Whether the file states that it is machine-translated.
+            update: Receives progress.
 
         Raises:
             UserError: No pair is left, more than `max_rejected` is rejected, or the file cannot be written.
         """
-        return self._write(self.groups, output, marked=marked)
+        return self._write(self.groups, output, marked=marked, update=update)
 
-    def _write(self, groups: Sequence[SentenceGroup], output: Path, *, marked: bool = True) -> WrittenPairs:
+    def _write(
+        self, groups: Sequence[SentenceGroup], output: Path, *, marked: bool = True, update: Update = no_update
+    ) -> WrittenPairs:
         source, target = self.pairs.languages
         stated = machine_translated(target, source) if marked else target
-        made = self._make(groups)
+        total = sum(len(group.sentences) for group in groups)
+        made = Meter(update, "checking and writing", total).track(self._make(groups))
         first = next(made, None)
         if first is None and not self.pairs.rejections.sentences:
             reason = "; a request would cost more than --max-cost" if self.collector.limit_reached else ""
@@ -403,7 +407,8 @@ class Synthesis:
             raise UserError(f"{output}: not written, because no pair is left:\n{self.pairs.rejections.table()}")
         count, _ = write_corpus(chain([first], made), str(output), (source, stated))
         with warnings.catch_warnings(action="ignore", category=UserWarning):
-            findings = check_corpora(Corpora(source, target, [str(output)]))
+            examining = Meter(update, "examining", count)
+            findings = check_corpora(Corpora(source, target, [str(output)]), on_read=examining.advance)
         shown = [str(each) for each in findings if each.severity != "note" and each.code not in _EXPECTED]
         return WrittenPairs(count, self.pairs.rejections, shown)
 
