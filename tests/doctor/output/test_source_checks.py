@@ -1,4 +1,4 @@
-"""Sources of an unusual form are reported as such, and the model is not blamed for their translations."""
+"""Sources and references of an unusual form are reported as such, and the model is not blamed for the translations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dragoman.doctor import Finding
 from dragoman.doctor.input import describe_text
 from dragoman.doctor.output import check
 from dragoman.doctor.output.check import check_translator
-from dragoman.doctor.output.source_checks import find_unusual_sources
+from dragoman.doctor.output.source_checks import find_unusual_texts
 
 SOURCES, REFERENCES = (list(side) for side in zip(*islice(captions("test"), 120), strict=True))
 
@@ -76,6 +76,31 @@ def test_the_other_lines_are_still_checked(
     assert checked[-len(SOURCES[count:]) :] == SOURCES[count:]
 
 
+REFERENCE_DAMAGES: dict[str, Callable[[str], str]] = {
+    "cut to half": lambda text: " ".join(text.split()[: len(text.split()) // 2]),
+    "doubled": lambda text: f"{text} {text}",
+    "joined": lambda text: f"{text} {REFERENCES[0]}",
+    "one for all": lambda _: REFERENCES[0],
+    "one short one for all": lambda _: "Yes.",
+}
+
+
+@pytest.mark.parametrize("name", REFERENCE_DAMAGES)
+def test_unusual_references_are_not_the_fault_of_the_sources(translator: dragoman.Translator, name: str) -> None:
+    found = check_translator(translator, SOURCES, list(map(REFERENCE_DAMAGES[name], REFERENCES)))
+    assert (found[0].code, found[0].severity) == ("unusual-references", "error")
+    assert not {"unusual-sources", "shuffled-references", "exposure-gap"} & {finding.code for finding in found}
+
+
+def test_cut_sources_are_not_the_fault_of_the_references(translator: dragoman.Translator) -> None:
+    halves = list(map(REFERENCE_DAMAGES["cut to half"], SOURCES))
+    assert find_unusual_texts(translator.bundle, halves, REFERENCES).keys() == {"length"}
+    twice = [f"{text[:-1]} {text[:-1]}" for text in SOURCES]  # no end of a sentence inside
+    assert "reference-length" not in find_unusual_texts(translator.bundle, twice, REFERENCES)
+    cut = [*map(REFERENCE_DAMAGES["cut to half"], REFERENCES[:50]), *REFERENCES[50:]]
+    assert not find_unusual_texts(translator.bundle, SOURCES, cut), "a part is no property of the file"
+
+
 def test_usual_sources_are_not_reported(translator: dragoman.Translator) -> None:
-    assert not find_unusual_sources(translator.bundle, SOURCES, REFERENCES)
-    assert not find_unusual_sources(translator.bundle, SOURCES, [*REFERENCES[1:], REFERENCES[0]]), "shuffled references"
+    assert not find_unusual_texts(translator.bundle, SOURCES, REFERENCES)
+    assert not find_unusual_texts(translator.bundle, SOURCES, [*REFERENCES[1:], REFERENCES[0]]), "shuffled references"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable
@@ -143,6 +144,18 @@ def test_a_gap_between_token_accuracy_and_decoded_bleu_is_found() -> None:
     assert codes(REFERENCES, replace(REPORT, token_accuracy=0.95, bleu=3.0)) == {"exposure-gap"}
     assert not codes(REFERENCES, replace(REPORT, token_accuracy=0.75, bleu=38.0))
     assert not codes(REFERENCES, replace(REPORT, token_accuracy=0.4, bleu=1.0)), "training has just started"
+
+
+def test_a_gap_that_short_translations_explain_has_their_cause_alone() -> None:
+    ratio = 0.3
+    short = [" ".join(text.split()[: round(ratio * len(text.split()))]) for text in REFERENCES]
+    report = replace(REPORT, token_accuracy=0.95, bleu=100 * 0.95**2.5 * math.exp(1 - 1 / ratio), length_ratio=ratio)
+    (finding,) = check_translations(SOURCES, REFERENCES, short, report)
+    assert (finding.code, finding.severity) == ("output-length", "error")
+    wrong = replace(report, bleu=0.5, length_ratio=0.6)
+    assert codes(short, wrong) == {"output-length", "exposure-gap"}, "shorter, but the words are wrong, too"
+    (unimportant,) = check_translations(SOURCES, REFERENCES, short, replace(report, token_accuracy=0.3))
+    assert (unimportant.code, unimportant.severity) == ("output-length", "warning")
 
 
 def test_consecutive_repeats_of_words_and_phrases_are_counted() -> None:

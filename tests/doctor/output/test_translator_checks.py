@@ -19,6 +19,8 @@ from dragoman.doctor.output import translator_checks
 from dragoman.doctor.output.check import NEED_MANY_SENTENCES, check_translator
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from conftest import Command
 
 SOURCES, REFERENCES = (list(side) for side in zip(*islice(captions("test"), 30), strict=True))
@@ -82,11 +84,52 @@ def test_unknown_tokens_are_counted(finished_run: Path) -> None:
     assert find(translator, "unknown-tokens").measured["count"] == 150
 
 
+def permute_embeddings(translator: dragoman.Translator) -> None:
+    """Let tokens have the vectors of others, as in a bundle with the vocabulary of another model."""
+    weight = translator.bundle.model.source_embedding.weight
+    generator = torch.Generator().manual_seed(1)
+    first = 10  # special tokens stay
+    with torch.no_grad():
+        weight[first:] = weight[torch.randperm(len(weight) - first, generator=generator) + first]
+
+
+def randomize(translator: dragoman.Translator) -> None:
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in translator.bundle.model.parameters():
+            if parameter.dim() > 1:
+                parameter.copy_(torch.randn(parameter.shape, generator=generator) * parameter.std())
+
+
+@pytest.mark.parametrize("damage", [permute_embeddings, randomize])
+def test_a_model_that_predicts_worse_than_frequencies_has_one_finding(
+    finished_run: Path, damage: Callable[[dragoman.Translator], None]
+) -> None:
+    translator = dragoman.load(finished_run, engine="torch")
+    assert "unpredicted-references" not in find_codes(translator, SOURCES, REFERENCES), "little training is no fault"
+    damage(translator)
+    assert find_codes(translator, SOURCES, REFERENCES) == {"unpredicted-references"}
+    of_this_kind = find(translator, "unpredicted-references")
+    assert of_this_kind.measured["loss"] > of_this_kind.measured["frequency_loss"]
+    assert "do not belong together" in of_this_kind.cause
+
+
+def test_wrong_references_are_not_unpredicted(finished_run: Path) -> None:
+    translator = dragoman.load(finished_run)
+    assert "unpredicted-references" not in find_codes(translator, SOURCES, [*REFERENCES[15:], *REFERENCES[:15]])
+
+
 def test_every_code_is_tested() -> None:
     # These are in test_input_checks.py, test_source_checks.py, test_reference_shifts.py and test_text_checks.py.
     of_files = {"exchanged-sides", "unexpected-language", "empty-lines", "few-sentences", "unusual-sources"}
-    of_files |= {"shifted-references", "text-form", "reference-form"}
-    of_translators = {"exposure-gap", "unknown-tokens", "translations-ignore-source", "shuffled-references"}
+    of_files |= {"shifted-references", "text-form", "reference-form", "unusual-references"}
+    of_translators = {
+        "unpredicted-references",
+        "exposure-gap",
+        "unknown-tokens",
+        "translations-ignore-source",
+        "shuffled-references",
+    }
     assert WRONG.keys() | of_files | of_translators == OUTPUT_FINDINGS.keys()
 
 

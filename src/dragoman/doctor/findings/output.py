@@ -76,6 +76,19 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
         example="given the correct prefix, the model predicts 94.7% of the next tokens, but its own translations have "
         "a BLEU of only 2.1",
     ),
+    "unpredicted-references": FindingType(
+        "error",
+        "the weights and the tokenizers do not belong together, or the weights are damaged, or the model was hardly "
+        "trained",
+        "use the tokenizers of the training run; export or import the model again; if it is a run, train longer",
+        example="given the correct prefix, the model predicts 4.6% of the next tokens, with a loss of 8.35 nats; the "
+        "most frequent token alone is 7.8% of them, and a guess by frequency has a loss of 4.87; 100% of the words are "
+        "in the training text",
+        details="The model is worse than a guess by the frequencies of the tokens in the references, by at least 1 nat "
+        "per token. A trained model with a low BLEU is not. If the training text has less than half of the words, the "
+        "finding says that the references are of another kind. Of the other checks, only that of unknown tokens is "
+        "reported.",
+    ),
     "unknown-tokens": FindingType(
         "warning",
         "the text contains words or characters that the training text does not: another subject, another "
@@ -132,8 +145,20 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
         example="20 of 200 sources (10%) do not resemble the training text: 20 in capital letters; lines 1, 2, 3, 4, "
         "5, …",
         details="A form is reported if at least 5% of the sources have it and hardly any training line does. Lengths "
-        "that do not fit the references are reported only if at least 50% of the sources have them. If at least 50% "
-        "of the sources are unusual, this is an error. If fewer than 20 other sources remain, nothing else is checked.",
+        "that do not fit the references are reported only if at least 50% of the sources are too short, or too long, "
+        "and look cut off or doubled; otherwise, see `unusual-references`. If at least 50% of the sources are unusual, "
+        "this is an error. If fewer than 20 other sources remain, nothing else is checked.",
+    ),
+    "unusual-references": FindingType(
+        "error",
+        "the references were cut off, joined with other text, or filled with one text; if they are complete, the "
+        "sources were cut off or joined",
+        "correct the references; scores mean nothing before",
+        example="158 of 160 references (99%) do not fit their sources: 158 much shorter or longer than their sources "
+        "suggest; lines 1, 2, 3, 4, 5, …",
+        details="Lengths are compared with the usual ratio in the training text. They are reported if at least 50% of "
+        "the references are a third too short, or half too long; these lines are left out of the other checks. One "
+        "reference of at least 30% of the different sources is reported unless the translations are equal, too.",
     ),
     "empty-lines": FindingType(
         "warning",

@@ -13,19 +13,22 @@ from dragoman.doctor.output.input_checks import (
 )
 from dragoman.doctor.output.reference_shifts import check_shifted_references
 from dragoman.doctor.output.reference_stretches import check_reference_stretches
-from dragoman.doctor.output.source_checks import find_unusual_sources, report_unusual_sources
+from dragoman.doctor.output.source_checks import find_unusual_texts, report_unusual_texts
 from dragoman.doctor.output.text_checks import (
     check_collapsed,
     check_copying,
     check_empty_output,
     check_output_length,
+    check_repeated_references,
     check_repetition,
 )
 from dragoman.doctor.output.text_forms import check_text_forms
 from dragoman.doctor.output.translator_checks import (
     check_exposure_gap,
+    check_predictions,
     check_unknown_tokens,
     check_use_of_source,
+    length_explains_score,
 )
 from dragoman.evaluation.evaluate import Report, evaluate
 from dragoman.settings import Decoding
@@ -39,6 +42,8 @@ NEED_MANY_SENTENCES = {
     "exposure-gap",
     "shuffled-references",
     "translations-ignore-source",
+    "unpredicted-references",
+    "unusual-references",
 }
 """Findings about averages, which a few sentences can lead to by chance."""
 
@@ -66,7 +71,7 @@ def check_translations(
         *forms,
         *check_collapsed(sources, references, translations),
         *_check_without_references(sources, references, translations, decoding),
-        *check_output_length(references, translations, decoding),
+        *check_output_length(references, translations, decoding, report is not None and length_explains_score(report)),
         *(check_exposure_gap(report) if report else ()),
     ]
 
@@ -75,14 +80,14 @@ def check_translator(translator: Translator, sources: Sequence[str], references:
     """Translate texts and find what is wrong with the translations and the translator, errors first.
 
     Texts in wrong languages make all translations wrong, so that nothing else is checked then. Sources that do not
-    resemble the training text are left out of the other checks.
+    resemble the training text, and references of unusual lengths, are left out of the other checks.
     """
     wrong_languages = list(check_languages_of_files(translator.bundle.recipe.data, sources, references))
     few_sentences = list(check_few_sentences(sources))
     findings = [*wrong_languages, *few_sentences, *check_empty_lines(sources, references)]
     if not wrong_languages:
-        unusual = find_unusual_sources(translator.bundle, sources, references)
-        findings += report_unusual_sources(unusual, len(sources))
+        unusual = find_unusual_texts(translator.bundle, sources, references)
+        findings += report_unusual_texts(unusual, len(sources))
         left_out = {index for indices in unusual.values() for index in indices}
         usual = [index for index in range(len(sources)) if index not in left_out]
         if not unusual or len(usual) >= MIN_SENTENCES:
@@ -108,8 +113,11 @@ def _check_all(
 ) -> list[Finding]:
     """All findings about the translations of sources, given their line numbers in the file."""
     report, translations = evaluate(translator, sources, references)
-    if shifted := list(check_shifted_references(references, translations, lines)):
-        return [*shifted, *_check_without_references(sources, references, translations, translator.decoding)]
+    wrong_references = list(check_repeated_references(sources, references, translations))
+    if wrong_references := wrong_references or list(check_shifted_references(references, translations, lines)):
+        return [*wrong_references, *_check_without_references(sources, references, translations, translator.decoding)]
+    if unpredicted := list(check_predictions(translator, references, report)):  # explains what is wrong otherwise
+        return [*unpredicted, *check_unknown_tokens(translator, sources, references)]
     whole_file = list(check_use_of_source(translator, sources, references, translations))
     stretches = () if whole_file else check_reference_stretches(translator, sources, references, translations, lines)
     return [

@@ -31,16 +31,36 @@ def check_collapsed(
     sources: Sequence[str], references: Sequence[str], translations: Sequence[str]
 ) -> Iterator[Finding]:
     """Find one translation of many different sources, unless the references have that, too."""
-    distinct = len(set(sources))
-    translation, count = _most_common(sources, translations)
-    _, reference_count = _most_common(sources, references)
-    common = count >= MIN_CASES and count / distinct >= COLLAPSED_SHARE
-    if translation.strip() and common and count > 2 * reference_count:
+    if found := _find_repeated(sources, translations, references):
+        text, count, distinct = found
         yield make_finding(
             "collapsed",
-            f"{_share(count, distinct, 'different sources')} have the same translation: {shortened(translation)!r}",
-            {"count": count, "of": distinct, "translation": translation},
+            f"{_share(count, distinct, 'different sources')} have the same translation: {shortened(text)!r}",
+            {"count": count, "of": distinct, "translation": text},
         )
+
+
+def check_repeated_references(
+    sources: Sequence[str], references: Sequence[str], translations: Sequence[str]
+) -> Iterator[Finding]:
+    """Find one reference of many different sources, unless the translations have that, too."""
+    if found := _find_repeated(sources, references, translations):
+        text, count, distinct = found
+        yield make_finding(
+            "unusual-references",
+            f"{_share(count, distinct, 'different sources')} have the same reference: {shortened(text)!r}",
+            {"count": count, "of": distinct, "kinds": {"repeated": count}, "reference": text},
+            severity="error",
+        )
+
+
+def _find_repeated(sources: Sequence[str], texts: Sequence[str], others: Sequence[str]) -> tuple[str, int, int] | None:
+    """The text that many different sources have, their number, and that of all; None if the other texts repeat, too."""
+    distinct = len(set(sources))
+    text, count = _most_common(sources, texts)
+    _, other_count = _most_common(sources, others)
+    common = count >= MIN_CASES and count / distinct >= COLLAPSED_SHARE
+    return (text, count, distinct) if text.strip() and common and count > 2 * other_count else None
 
 
 def _most_common(sources: Sequence[str], texts: Sequence[str]) -> tuple[str, int]:
@@ -110,9 +130,12 @@ def check_copying(sources: Sequence[str], references: Sequence[str], translation
 
 
 def check_output_length(
-    references: Sequence[str], translations: Sequence[str], decoding: Decoding | None = None
+    references: Sequence[str],
+    translations: Sequence[str],
+    decoding: Decoding | None = None,
+    explains_score: bool = False,
 ) -> Iterator[Finding]:
-    """Compare the length of all translations with that of all references."""
+    """Compare the length of all translations with that of all references; an error if it explains a low score."""
     ratio = sum(map(len, translations)) / max(1, sum(map(len, references)))
     if len(references) < MIN_CASES or abs(ratio - 1) <= MAX_LENGTH_DEVIATION:
         return
@@ -129,6 +152,7 @@ def check_output_length(
         "output-length",
         f"the translations have {ratio:.2f} times as many characters as the references",
         {"ratio": ratio},
+        severity="error" if explains_score else None,
         cause=cause,
         fix=fix,
     )

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.doctor.input import TrainingText
 from dragoman.doctor.output.text_checks import MIN_CASES
 from dragoman.evaluation.evaluate import Report
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
+from dragoman.languages.identify import words_of
 from dragoman.translator import Translator
 
 MIN_BLEU_GAP = 15.0  # points between expected and decoded BLEU
 MIN_BLEU_FACTOR = 2.0  # between expected and decoded BLEU
+MIN_EXCESS_LOSS = 1.0
+"""Nats per token by which the loss must exceed that of a guess by frequency. Models with permuted embeddings have 3.4
+to 4.4 more, and predict at most 0.7 times as many tokens as the most frequent one would. Trained models have up to 3.2
+more on text of another kind, and 1.4 if there were 30 pairs to learn from, but predict more tokens."""
+MIN_KNOWN_WORDS = 0.5  # of the references; of text of another kind, small training texts have 0.3 to 0.7
 UNKNOWN_SHARE = 0.03  # of the tokens
 MIN_LOSS_INCREASE = 0.05  # nats per token that wrong sources must cost
 MIN_OWN_INCREASE = 0.3  # nats per token that wrong sources must cost translations if these depend on their sources
@@ -22,17 +31,60 @@ COMPARED_PAIRS = 500  # whose loss is measured with wrong sources
 
 def check_exposure_gap(report: Report) -> Iterator[Finding]:
     """Compare the accuracy of the next token with the BLEU of translations, which should fit together."""
-    # If errors were independent, n tokens in a row would be correct with probability accuracy ** n. BLEU is the
-    # geometric mean for n = 1, …, 4, so it would be accuracy ** ((1 + 2 + 3 + 4) / 4).
-    accuracy, decoded = report.token_accuracy, report.bleu
-    expected = 100 * accuracy**2.5
-    if report.sentences >= MIN_CASES and expected - decoded > MIN_BLEU_GAP and expected > MIN_BLEU_FACTOR * decoded:
+    if _has_gap(report, _brevity_penalty(report)):
         yield make_finding(
             "exposure-gap",
-            f"given the correct prefix, the model predicts {accuracy:.1%} of the next tokens, but its own translations "
-            f"have a BLEU of only {decoded:.1f}",
-            {"token_accuracy": accuracy, "bleu": decoded, "perplexity": report.perplexity},
+            f"given the correct prefix, the model predicts {report.token_accuracy:.1%} of the next tokens, but its own "
+            f"translations have a BLEU of only {report.bleu:.1f}",
+            {"token_accuracy": report.token_accuracy, "bleu": report.bleu, "perplexity": report.perplexity},
         )
+
+
+def length_explains_score(report: Report) -> bool:
+    """Whether BLEU is much lower than the accuracy of the next token suggests, because the translations are short."""
+    return _has_gap(report, 1.0) and not _has_gap(report, _brevity_penalty(report))
+
+
+def _brevity_penalty(report: Report) -> float:
+    """The factor by which BLEU is lower because translations are shorter than their references."""
+    ratio = report.length_ratio
+    return 1.0 if ratio >= 1 else math.exp(1 - 1 / ratio) if ratio > 0 else 0.0
+
+
+def _has_gap(report: Report, brevity_penalty: float) -> bool:
+    # If errors were independent, n tokens in a row would be correct with probability accuracy ** n. BLEU is the
+    # geometric mean for n = 1, …, 4, so it would be accuracy ** ((1 + 2 + 3 + 4) / 4).
+    expected = 100 * report.token_accuracy**2.5 * brevity_penalty
+    gap = expected - report.bleu
+    return report.sentences >= MIN_CASES and gap > MIN_BLEU_GAP and expected > MIN_BLEU_FACTOR * report.bleu
+
+
+def check_predictions(translator: Translator, references: Sequence[str], report: Report) -> Iterator[Finding]:
+    """Find a model that predicts references worse than their frequent tokens do, as one with random weights does."""
+    bundle = translator.bundle
+    eos = bundle.target.vocabulary.eos
+    counts = Counter(index for ids in bundle.target.encode(references) for index in [*ids, eos])
+    total = counts.total()
+    loss = math.log(total) - math.fsum(count * math.log(count) for count in counts.values()) / total
+    share = max(counts.values()) / total
+    if report.token_accuracy >= share or report.loss < loss + MIN_EXCESS_LOSS:
+        return
+    trained = bundle.table("training_text", TrainingText)
+    words = [word for text in references for word in words_of(text)]
+    known = sum(map(trained.knows, words)) / len(words) if trained and trained.target_words and words else None
+    is_foreign = known is not None and known < MIN_KNOWN_WORDS
+    yield make_finding(
+        "unpredicted-references",
+        f"given the correct prefix, the model predicts {report.token_accuracy:.1%} of the next tokens, with a loss of "
+        f"{report.loss:.2f} nats; the most frequent token alone is {share:.1%} of them, and a guess by frequency has "
+        f"a loss of {loss:.2f}" + ("" if known is None else f"; {known:.0%} of the words are in the training text"),
+        {
+            **{"token_accuracy": report.token_accuracy, "loss": report.loss, "most_frequent_share": share},
+            **{"frequency_loss": loss, "known_words": known},
+        },
+        cause="the model was trained on text of another kind, or hardly trained" if is_foreign else None,
+        fix="train on text of this kind, or adapt the model to it" if is_foreign else None,
+    )
 
 
 def check_unknown_tokens(
