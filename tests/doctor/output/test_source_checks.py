@@ -89,6 +89,7 @@ REFERENCE_DAMAGES: dict[str, Callable[[str], str]] = {
 def test_unusual_references_are_not_the_fault_of_the_sources(translator: dragoman.Translator, name: str) -> None:
     found = check_translator(translator, SOURCES, list(map(REFERENCE_DAMAGES[name], REFERENCES)))
     assert (found[0].code, found[0].severity) == ("unusual-references", "error")
+    assert [finding.code for finding in found].count("unusual-references") == 1
     assert not {"unusual-sources", "shuffled-references", "exposure-gap"} & {finding.code for finding in found}
 
 

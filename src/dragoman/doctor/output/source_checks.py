@@ -54,7 +54,8 @@ def find_unusual_texts(bundle: Bundle, sources: Sequence[str], references: Seque
     found["encoding"] = statistics[0].encoding_damage.nonzero()[0].tolist()
     unusual = {kind: found[kind] for kind in FORMS if found[kind] and len(found[kind]) >= UNUSUAL_SHARE * len(sources)}
     trained = bundle.table("training_text", TrainingText)
-    if trained and trained.length_ratio is not None:
+    is_repeated = max(Counter(references).values(), default=0) >= LENGTH_SHARE * len(sources)  # which explains lengths
+    if trained and trained.length_ratio is not None and not is_repeated:
         explained = {index for indices in unusual.values() for index in indices}
         lengths = _find_unusual_lengths(trained.length_ratio, sources, references, explained)
         if lengths:
