@@ -326,6 +326,27 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
         DE,
         po('#, fuzzy\nmsgid "Hallo {% if a %}Tom{% endif %}!"\nmsgstr "¦Hallo {% if a %}Tom{% endif %}!"\n'),
     ),
+    "format: code of templates in HTML": (
+        "a.html",
+        DE,
+        '<p>¦Hallo <%= a %>, ⟦<% if b -> c && d %>⟧du<?php end; ?> {{ a && b }} {% if a < b %}.</p>\n<?php if (a > b): ?>\n'
+        '<ul <%= a %>><% b do |c| %><li title="¦Ein ⟦<%= d %>⟧ Bild">¦Ein <a href="<%= a(1) %>">Hund</a></li><% end %></ul>',
+    ),
+    "format: code of templates in JSON": (
+        "a.json",
+        DE,
+        '{"a": "¦Hallo ⟦<%= a %>⟧, ein <a href=\\"<%= b %>\\">Hund</a> &amp; {{ a && b }} {% if a <b %}Tom"}',
+    ),
+    "format: code of templates in Markdown": (
+        "a.md",
+        DE,
+        '¦Hallo <%= a["b"] * c * d %>, ein [Hund](a) ⟦<?= $a->b ?>⟧ <a href="<%= b %>">läuft</a>.\n',
+    ),
+    "format: citations and spans of Pandoc": (
+        "a.md",
+        DE,
+        "¦Das sagt ⟦[@doe99, S. 5; see @a]⟧ auch ⟦[-@b]⟧. ¦Ein [kleiner *Hund*]{.red #x} und [Haus]{lang=de}.\n",
+    ),
     "format: shortcodes of WordPress": ("a.html", DE, '<p>[gallery ids="1,2"]</p><p>¦Ein Hund.</p>'),
     "format: class notranslate in PO": (
         "en.po",
