@@ -23,7 +23,10 @@ def found(text: str) -> list[str]:
             "placeholder",
             "{name} {{a.b}} {{ a.b }} {0} {} {0:.2f} %1$s %s %d %.2f %(name)s %(n)d $VAR ${VAR} $(VAR) [X7X]",
         ),
-        ("placeholder", "%{name} #{user.name} [[name]] %<count>d %<n>.2f <%=name%> <?=$a->b?> $t(a.b) @:a.b @.lower:ab"),
+        (
+            "placeholder",
+            "%{name} #{user.name} [[name]] %<count>d %<n>.2f <%=name%> <?=$a->b?> $t(a.b) @:a.b @.lower:ab",
+        ),
         ("placeholder", "%1 %PRODUCTNAME $[officename] %% &amp; &#39; &#xA0; &nbsp;"),
         ("tag", '<1> </1> <12/> <br /> <b> </b> <br/> <a href="x y"> <x id=1 class="a">'),
         (

@@ -80,7 +80,8 @@ FILE_KINDS = (
         _COPY,
         "save it as .srt, for example with: ffmpeg -i FILE NEW.srt",
         (".ass", ".ssa", ".sbv", ".ttml", ".dfxp"),
-        r"\[Script Info\]|\[INFORMATION\]|(?:\[\d+\]\[\d+\][^\n]*(?:\n|$)){2}|(?:\d+\s*\n)?\d{1,2}:\d\d:\d\d[,.]\d{2,3}[ \t]*,[ \t]*\d{1,2}:\d\d:\d\d|\{\d+\}\{\d+\}"
+        r"\[Script Info\]|\[INFORMATION\]|(?:\[\d+\]\[\d+\][^\n]*(?:\n|$)){2}"
+        r"|(?:\d+\s*\n)?\d{1,2}:\d\d:\d\d[,.]\d{2,3}[ \t]*,[ \t]*\d{1,2}:\d\d:\d\d|\{\d+\}\{\d+\}"
         r"|(?:\[[a-z]+:[^\]\n]*\]\s*)*(?:\[\d\d:\d\d\.\d\d\d?\][^\n]*(?:\n|$)){2}|" + _root("tt", "SAMI"),
         (".sub", ".smi", ".lrc"),
     ),

@@ -239,7 +239,9 @@ def attribute_pieces(
 def _value(raw: str, quote: str, encode: Callable[[str], str]) -> Inner:
     """The value of an attribute; one without quotation marks is one segment, and gets them if it changes."""
     items = tuple(
-        TextItem(encode(each.raw), each.text) if isinstance(each, TextItem) else Fixed((encode(raw_text([each])),), WORD)
+        TextItem(encode(each.raw), each.text)
+        if isinstance(each, TextItem)
+        else Fixed((encode(raw_text([each])),), WORD)
         for each in template_items(raw, text_items)
     )
     written = partial(_encode_value, quote or '"', encode)
@@ -300,7 +302,10 @@ def string_items(
     for index, tag in enumerate(tags):
         if is_html or index in paired or not _is_edge(tag) or tag[2].lower() in UNCLOSED:
             raw = text[tag.start() : tag.end()]
-            events += [*read_text(text[position : tag.start()]), _string_tag(raw, tag, index in paired, elements, encode)]
+            events += [
+                *read_text(text[position : tag.start()]),
+                _string_tag(raw, tag, index in paired, elements, encode),
+            ]
             position = tag.end()
     return fold_tags([*events, *read_text(text[position:])])
 

@@ -329,8 +329,9 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
     "format: code of templates in HTML": (
         "a.html",
         DE,
-        '<p>¦Hallo <%= a %>, ⟦<% if b -> c && d %>⟧du<?php end; ?> {{ a && b }} {% if a < b %}.</p>\n<?php if (a > b): ?>\n'
-        '<ul <%= a %>><% b do |c| %><li title="¦Ein ⟦<%= d %>⟧ Bild">¦Ein <a href="<%= a(1) %>">Hund</a></li><% end %></ul>',
+        "<p>¦Hallo <%= a %>, ⟦<% if b -> c && d %>⟧du<?php end; ?> {{ a && b }} {% if a < b %}.</p>\n"
+        '<?php if (a > b): ?>\n<ul <%= a %>><% b do |c| %><li title="¦Ein ⟦<%= d %>⟧ Bild">¦Ein <a href="<%= a(1) %>">'
+        "Hund</a></li><% end %></ul>",
     ),
     "format: code of templates in JSON": (
         "a.json",
@@ -675,6 +676,16 @@ DRAWING = (
 )
 
 PACKAGES: dict[str, tuple[str, tuple[str, str], bytes, list[str]]] = {
+    "format: description of a table": (
+        "a.docx",
+        DE,
+        docx(
+            f'{HEAD}<w:document {W}><w:body><w:tbl><w:tblPr><w:tblCaption w:val="Hunde"/><w:tblDescription '
+            'w:val="Alle &amp; mehr"/></w:tblPr><w:tr><w:tc><w:tcPr><w:vAlign w:val="⟦center⟧"/></w:tcPr><w:p>'
+            f"{run('Ein Hund')}</w:p></w:tc></w:tr></w:tbl></w:body></w:document>"
+        ),
+        ["Hunde", "Alle & mehr", "Ein Hund"],
+    ),
     "format: title of a book": (
         "a.epub",
         DE,
@@ -1102,12 +1113,22 @@ REFUSED_PAIRS: dict[str, tuple[str, str, str, str]] = {
         "subtitles",
         "copy",
     ),
-    "input: DocBook without a declaration": ("txt", "<article>\n<para>\n%s\n%s 2\n</para>\n</article>\n", "tag", "copy"),
+    "input: DocBook without a declaration": (
+        "txt",
+        "<article>\n<para>\n%s\n%s 2\n</para>\n</article>\n",
+        "tag",
+        "copy",
+    ),
     "input: elements of another vocabulary": ("txt", "<para>%s</para>\n<para n='1'>%s</para>\n<br/>\n", "tag", "copy"),
     "input: strings of Windows": ("txt", 'STRINGTABLE\nBEGIN\n  IDS_A "%s"\nEND\n', "Windows", "rc2po"),
     "input: strings of Windows without a header": ("txt", '  IDS_A, "%s"\n  IDS_B  "%s 2"\n', "key", "PO"),
     "input: strings of C": ("txt", '#define MSG_A "%s"\n#define MSG_B "%s 2"\n', "key", "PO"),
-    "input: strings of Lua": ("txt", 'return {\n  ["a"] = "%s",\n  ["b"] = "%s 2",\n  ["c"] = "%s",\n  d = "%s",\n}\n', "key", "PO"),
+    "input: strings of Lua": (
+        "txt",
+        'return {\n  ["a"] = "%s",\n  ["b"] = "%s 2",\n  ["c"] = "%s",\n  d = "%s",\n}\n',
+        "key",
+        "PO",
+    ),
     "input: gzip with another name": ("txt", "GZIP", "gzip file", r"\.gz"),
     "input: random bytes": ("txt", "BINARY", "control|not valid|not text", ""),
 }
