@@ -82,7 +82,7 @@ def test_other_names_are_refused_with_a_remedy(suffix: str, tmp_path: Path) -> N
         "<s>%s</s>\n<s>%s</s>\n",
         "NATO 1:1 %s\nTom 12:30 %s\n",
         "[1] %s\n[2][3] %s\n",
-        'HE SAID "%s"\nHE SAID "%s"\n',
+        'HE "%s"\nSHE "%s"\n',
         "\\v 1 %s\n\\v 2 %s\n",
         "%s\n# %s\nmsgid\n",
     ],
