@@ -23,6 +23,7 @@ _SPANS = (
     """a@b.de http:// http://x.de/a(b). www.x.org, mailto:a 1 2. 31.12.1999 1,500 12:30 2.5 192.168.0.1 42nd B2B ² """
     """[X1X] = " ' ’ “ „ – — & R&D 1️⃣ #️⃣ #⃣ १ %PATH% %PRODUCTNAME 100% %% Haus Der ein ß / // _ ! ( ) [ ] * - """
     """a.txt C:\\ \\n.md v1.2 #FF00AA a_b &amp; x.org 1e5 %% 1234567890 @maria @a@b.de #tag #1 #2nd #3d :x: :+1: :-: """
+    """<%= %> <%|a->b|%> <?php ?> $t(a) @:a.b /usr/share/a. /usr /a ~/b ./c --no-x --ab=c. --x -- --- it's --it's """
     """\\n \\t \\r\\n \\\" \\a \\nein \\text{ C:\\new\\x. \\\\a\\b %10 %1 %n %L2 <@U1> <:a:1>"""
 )
 

@@ -78,6 +78,12 @@ def test_other_names_are_refused_with_a_remedy(suffix: str, tmp_path: Path) -> N
         "https://a.de %s\nhttps://b.de %s\n",
         "12:30 %s\n13:30 %s\n",
         "note: %s\nnote: %s\n" * 3,
+        "<user>: %s\n<name> %s\n",
+        "<s>%s</s>\n<s>%s</s>\n",
+        "NATO 1:1 %s\nTom 12:30 %s\n",
+        "[1] %s\n[2][3] %s\n",
+        'HE "%s"\nSHE "%s"\n',
+        "\\v 1 %s\n\\v 2 %s\n",
         "%s\n# %s\nmsgid\n",
     ],
 )

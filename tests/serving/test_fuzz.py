@@ -291,7 +291,7 @@ class Request:
         return is_usual and self.damage is None and (not self.body or self.stated == self.kind)
 
     def values(self, name: str) -> list[Any]:
-        """All values of a parameter; that of the body counts more than that of the query."""
+        """All values of a parameter; the server refuses others in the query than in the body."""
         return _values(self.body, name, self.kind == "application/json") or _values(self.query, name, is_json=False)
 
     def encoded(self) -> bytes:

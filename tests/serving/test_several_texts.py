@@ -103,9 +103,13 @@ def test_other_repeated_parameters_are_refused(
     assert (reply.status_code, f"{name} is repeated" in reply.text) == (400, True)
 
 
-def test_what_is_in_the_body_counts_more_than_the_query(detecting: Running) -> None:
+def test_parameters_in_the_body_and_the_query_must_be_equal(detecting: Running) -> None:
     body = {"q": GERMAN, "source": "de", "target": "en"}
-    reply = httpx.post(f"{detecting.url}/translate", json=body, params={"q": "Hund", "source": "en"}).json()
-    assert reply["translatedText"] == f"en[{GERMAN}]"
+    for form in ("json", "data"):
+        for name, value in body.items():
+            reply = httpx.post(f"{detecting.url}/translate", **{form: body}, params={name: value, "x": "y"})
+            assert reply.json()["translatedText"] == f"en[{GERMAN}]"
+            reply = httpx.post(f"{detecting.url}/translate", **{form: body}, params={name: f"{value} x"})
+            assert (reply.status_code, f"{name} is repeated" in reply.text) == (400, True)
     equal = httpx.QueryParams([("q", GERMAN), ("source", "de"), ("source", "de"), ("target", "en")])
     assert httpx.post(f"{detecting.url}/translate", params=equal).json()["translatedText"] == f"en[{GERMAN}]"

@@ -23,7 +23,10 @@ def found(text: str) -> list[str]:
             "placeholder",
             "{name} {{a.b}} {{ a.b }} {0} {} {0:.2f} %1$s %s %d %.2f %(name)s %(n)d $VAR ${VAR} $(VAR) [X7X]",
         ),
-        ("placeholder", "%{name} #{user.name} [[name]] %<count>d %<n>.2f"),
+        (
+            "placeholder",
+            "%{name} #{user.name} [[name]] %<count>d %<n>.2f <%=name%> <?=$a->b?> $t(a.b) @:a.b @.lower:ab",
+        ),
         ("placeholder", "%1 %PRODUCTNAME $[officename] %% &amp; &#39; &#xA0; &nbsp;"),
         ("tag", '<1> </1> <12/> <br /> <b> </b> <br/> <a href="x y"> <x id=1 class="a">'),
         (
@@ -36,7 +39,8 @@ def found(text: str) -> list[str]:
         ("placeholder", r"%n %L1 <@U123> <#C1|general> <:name:123> \" \' \n \t \r\n"),
         (
             "link",
-            r"@maria @maria@example.org @tom.x @scope/x @мария #name# #reading #3days #über #読書 C:\new\table \\s\n\t",
+            r"@maria @maria@example.org @tom.x @scope/x @мария #name# #reading #3days #über #読書 C:\new\table \\s\n\t "
+            "/usr/share/doc /etc/größe/ ~/a ./a ../a.b/c --verbose --no-color --output=a.b",
         ),
         ("placeholder", r"\(x^2\) \(\frac{a}{b}\) \[\mathbf{V}_1\]"),
         ("emoji", ":smile: :+1: :e-mail: :a::b:"),
@@ -61,7 +65,8 @@ def test_spans_are_found_with_their_kind(kind: str, spans: str) -> None:
 )
 def test_spans_in_scripts_without_spaces_touch_words(before: str, after: str) -> None:
     spans = "%s %d %.2f %1$s %(n)d %1 %n %1% $VAR ${VAR} {name} :smile: @maria @tom.x a.b+c@d-e.co.uk https://a.b/c "
-    for span in f"{spans}report.pdf font_size server01.example.org v2.3.1 <b> &nbsp;".split():
+    spans += "report.pdf font_size server01.example.org v2.3.1 <b> &nbsp; <%=a%> $t(a) /usr/share --no-color"
+    for span in spans.split():
         assert found(f"{before}{span}{after}") == [span]
 
 
@@ -70,6 +75,13 @@ def test_spans_in_scripts_without_spaces_touch_words(before: str, after: str) ->
     [
         (r"Er sagt \[Anmerkung der Redaktion\] etwas \(ca. zwei Hunde\) und \(n-1\)", [r"\(n-1\)"]),
         ("100 %s", ["100", "%s"]),
+        ("a <% if x -> y %> b <?php f(); ?> c <% x <?xml ?>", ["<% if x -> y %>", "<?php f(); ?>"]),
+        ("und/oder 1/2 am 1/2/2026, 5 km/h, /ə/, / /, a/b/c, s/he/it, her /his, /sponsors/", ["1/2", "1/2/2026", "5"]),
+        ("Ja -- er lief und --so kam er", []),
+        ("Er lief und --so kam er – ja", []),
+        ("--und dann kam er, --Nein, x--y, a---b", []),
+        ("it's --it's, ein --Ende, --so- und", []),
+        ("--help  Hilfe zeigen", ["--help"]),
         ("50% off, 100%ige Wolle, 20 % auf alles", ["50", "100", "20"]),
         ("100%s and %d%% and %%s", ["100", "%d", "%%", "%%"]),
         ("{ } {a b} {", []),

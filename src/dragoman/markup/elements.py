@@ -78,7 +78,15 @@ _TEXTS_BY_VALUE: Mapping[tuple[str, str], Mapping[str, frozenset[str]]] = {
     ("input", "value"): {"type": frozenset(("button", "submit", "reset"))},
 }
 """Attributes that people read, in elements of which another attribute has one of these values."""
-_LABELS = {("optgroup", "label"), ("option", "label"), ("track", "label"), ("table", "summary"), ("th", "abbr")}
+_LABELS = {
+    ("optgroup", "label"),
+    ("option", "label"),
+    ("track", "label"),
+    ("table", "summary"),
+    ("th", "abbr"),
+    ("tblCaption", "w:val"),
+    ("tblDescription", "w:val"),
+}
 """Others that people read, in these elements only. Left alone are names of files (`download`), other documents
 (`srcdoc`), and Braille."""
 

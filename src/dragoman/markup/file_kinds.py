@@ -80,7 +80,8 @@ FILE_KINDS = (
         _COPY,
         "save it as .srt, for example with: ffmpeg -i FILE NEW.srt",
         (".ass", ".ssa", ".sbv", ".ttml", ".dfxp"),
-        r"\[Script Info\]|(?:\d+\s*\n)?\d{1,2}:\d\d:\d\d[,.]\d{2,3}[ \t]*,[ \t]*\d{1,2}:\d\d:\d\d|\{\d+\}\{\d+\}"
+        r"\[Script Info\]|\[INFORMATION\]|(?:\[\d+\]\[\d+\][^\n]*(?:\n|$)){2}"
+        r"|(?:\d+\s*\n)?\d{1,2}:\d\d:\d\d[,.]\d{2,3}[ \t]*,[ \t]*\d{1,2}:\d\d:\d\d|\{\d+\}\{\d+\}"
         r"|(?:\[[a-z]+:[^\]\n]*\]\s*)*(?:\[\d\d:\d\d\.\d\d\d?\][^\n]*(?:\n|$)){2}|" + _root("tt", "SAMI"),
         (".sub", ".smi", ".lrc"),
     ),
@@ -88,6 +89,18 @@ FILE_KINDS = (
     FileKind("a PDF document", _COPY, "convert it to .docx, or extract its text", (".pdf",), "%PDF-"),
     FileKind("a text document", _COPY, "save it as .docx", (".doc", ".docm", ".dotx")),
     FileKind("a presentation", _COPY, "save it as .pptx", (".ppt", ".pptm", ".odp"), document_suffixes=(".key",)),
+    FileKind(
+        "a package of a translation program",
+        _COPY,
+        "extract it, for example with 7-Zip, and translate the .sdlxliff, .mqxliff or .xlf files in it",
+        document_suffixes=(".sdlppx", ".sdlrpx", ".mqout", ".mqback", ".wsxz", ".tipp", ".xlz"),
+    ),
+    FileKind(
+        "a document of a publishing program",
+        _COPY,
+        "convert it to .xlf with a translation program such as OmegaT or Okapi, and the translation back",
+        document_suffixes=(".idml", ".indd", ".mif"),
+    ),
     FileKind("a text document of LibreOffice", _COPY, "save it as .odt", (".fodt", ".ott", ".sxw")),
     FileKind("a document", _COPY, "choose another document", (".docx", ".odt", ".pptx", ".epub")),
     FileKind("a book", _COPY, "convert it to .epub, for example with Calibre", (".mobi", ".azw3", ".fb2")),
@@ -104,6 +117,13 @@ FILE_KINDS = (
         "convert it with po4a to .po, and the translation back",
         (".tex", ".latex"),
         r"(?:%[^\n]*\n\s*)*\\(?:documentclass|begin\{document\})",
+    ),
+    FileKind(
+        "a text with marks of USFM before the verses",
+        r"take the verses: sed -n 's/^\\v [0-9-]* *//p' FILE > NEW; check that the same verses are in both files",
+        r"take the verses: sed -n 's/^\\v [0-9-]* *//p' FILE > NEW.txt",
+        (".usfm", ".sfm"),
+        r"\\id [A-Z0-9]{3}\b",
     ),
     FileKind(
         "a text with markup",
@@ -169,6 +189,13 @@ FILE_KINDS = (
         "convert it to a format that is supported, such as .po with po4a or resx2po",
         (".xml", ".resx", ".dita", ".ditamap", ".docbook", ".dbk", ".svg"),
         r"<\?xml\s",
+    ),
+    FileKind(
+        "a file of resources of a Windows program, with a key before each text",
+        _CONVERT.format("rc2po -t en.rc de.rc de.po"),
+        _THERE_AND_BACK.format("rc2po", "po2rc"),
+        (".rc",),
+        r"(?:(?://|#)[^\n]*\n\s*)*STRINGTABLE\b",
     ),
     FileKind("an e-mail", _COPY, "copy its text to a .txt file", (".eml", ".msg")),
     FileKind("a calendar or an address book", _COPY, "copy its texts to a .csv file", (".ics", ".vcf")),
@@ -240,13 +267,24 @@ _NUMBERED = FileKind(
     "take its second column: cut -f 2- FILE > NEW",
     "rename it to .tsv",
 )
+_VERSES = FileKind(
+    "a list of verses with the place before each text",
+    "take the texts: sed -E 's/^[A-Z0-9]{3}[ ._][0-9]+[:.][0-9]+[[:space:]]+//' FILE > NEW",
+    "rename it to .tsv",
+)
 _TAGGED = FileKind("a file with a tag around each text", _COPY, "rename it to .html")
 _KEY = re.compile(
-    r"""[\s{,]*(?:-\s+)?(?:(?P<quote>["'])(?P<quoted>[^"'\n]+)(?P=quote)|(?P<plain>[^\W\d][\w./-]*))"""
-    r"""\s*(?P<sign>:(?=\s|\Z)|=)(?P<text>.*)"""
+    r"""[\s{,]*(?:-\s+|\#define\s+)?(?:\[?(?P<quote>["'])(?P<quoted>[^"'\n]+)(?P=quote)\]?"""
+    r"""|(?P<plain>[^\W\d][\w./-]*))\s*(?:(?P<sign>:(?=\s|\Z)|=)|(?<=[A-Z0-9_])[\s,]+(?="))(?P<text>.*)"""
 )
-_FIRST_CELL = re.compile(r"[\w./-]+(?=\t)")
-_FIRST_TAG = re.compile(r"\s*</?[A-Za-z]\w*(?=[\s/>])")
+_FIRST_CELL = re.compile(r"[^\t]{1,40}(?=\t)")
+_VERSE = re.compile(r"(?:[A-Z]|[1-4](?=[A-Z]))[A-Z]{2}[ ._]\d+[:.]\d+(?=\s)")
+"""The place of a verse: GEN 1:1."""
+_FIRST_TAG = re.compile(r"\s*</?[A-Za-z][\w:.-]*(?=[\s/>])")
+_ELEMENT = re.compile(r"\s*(?:<([A-Za-z][\w:.-]*)[^<>]*>(?:.*</\1>)?|</[^<>]*>)\s*")
+"""A line that is an element, or only a tag."""
+_ROOT = re.compile(rb"\s*<[A-Za-z][\w:.-]*(?:\s[^<>]*)?>\s*\n\s*<[A-Za-z!?][^<>]*>")
+"""The start of XML without a declaration: in its first line is only a tag, and a tag follows."""
 _SAMPLE_LINES = 500
 _LEAST_SHARE = 0.8
 
@@ -277,7 +315,7 @@ def find_document_kind(name: str, head: bytes) -> FileKind | None:
 
 
 def find_keys(source: bytes, target: bytes) -> FileKind | None:
-    """What two files are that have the same key, number or tag of a block at the start of most of their lines.
+    """What two files are that have the same key, number, place or tag at the start of most of their lines.
 
     No key occurs twice, and no number. Speakers in dialogs are no keys: their names start with a capital letter, and
     repeat.
@@ -291,9 +329,12 @@ def find_keys(source: bytes, target: bytes) -> FileKind | None:
         for pair in zip(*map(_lines, (source, target)), strict=False)
         if any(any(map(str.isalnum, line)) for line in pair)
     ]
-    tags = [tag.strip().strip("</").lower() for tag in _same_starts(_FIRST_TAG, lines)]
-    if _are_most([tag for tag in tags if HTML.find(tag).ends], len(lines)):  # not <b> and the like
+    tags = _same_starts(_FIRST_TAG, [pair for pair in lines if _are_tagged(pair)])
+    if _are_most(tags, len(lines)) or all(map(_ROOT.match, (source, target))):
         return _TAGGED
+    verses = _same_starts(_VERSE, lines)
+    if _are_most(verses, len(lines)) and _are_most(set(verses), len(verses)):
+        return _VERSES
     numbers = _same_starts(_FIRST_CELL, lines)
     if _are_most(numbers, len(lines)) and _are_most(set(numbers), len(numbers)):
         return _NUMBERED
@@ -321,6 +362,15 @@ def _same_starts(pattern: re.Pattern[str], lines: Iterable[tuple[str, ...]]) -> 
     return [start for each in starts if len(each) == 1 and (start := each.pop())]
 
 
+def _are_tagged(pair: Iterable[str]) -> bool:
+    """Whether lines begin with a tag of a block, or consist of an element that HTML does not have: not <b>."""
+    for line in pair:
+        name = tag[0].strip().strip("</").lower() if (tag := _FIRST_TAG.match(line)) else ""
+        if not name or not (HTML.find(name).ends or (name not in HTML.rows and _ELEMENT.fullmatch(line))):
+            return False
+    return True
+
+
 def _is_key(match: re.Match[str]) -> bool:
     if match["quoted"]:
         return True
@@ -329,4 +379,4 @@ def _is_key(match: re.Match[str]) -> bool:
 
 def _lines(head: bytes) -> Sequence[str]:
     lines = head.decode("utf-8-sig", "replace").split("\n")[:_SAMPLE_LINES]
-    return [line for line in lines if not re.match(r"\s*(?:[#!]|//|/\*|---|\[[^]]*\]\s*$)", line)]
+    return [line for line in lines if not re.match(r"\s*(?:#(?!define\s)|!|//|/\*|---|\[[^]]*\]\s*$)", line)]

@@ -183,11 +183,13 @@ def tidy(items: Sequence[Item], names: Iterator[str]) -> list[Item]:
         items: The items.
         names: The placeholders to use, in order.
     """
-    merged = _merged(_with_notes(items, ""))
-    return _spaced(list(_named(merged, names, plain_text(merged), 0)), _Before())
+    noted = _with_notes(items, "")
+    merged = _merged(list(_decided(noted, plain_text(noted), 0)))
+    return _spaced(list(_named(merged, names)), _Before())
 
 
-_SIGNS = re.compile(r"[^\w\s()\[\]{}<>„“”‚‘’«»\"'。！？]*|\s*[+/|>→–&-]\s*")
+_JOIN = re.compile(r"\s*[+/|>→–&-]\s*")
+_SIGNS = re.compile(rf"[^\w\s()\[\]{{}}<>„“”‚‘’«»\"'。！？]*|{_JOIN.pattern}")
 """What may be between two words that are left alone and belong together, as in Ctrl+C."""
 
 _NOTE = re.compile(r"\s*(?:[\[(［（]\s*\w{1,4}\s*[\])］）]|[\d,–-]*\d|[*†‡§¶⁰¹²³⁴-⁹]+)\s*")
@@ -230,10 +232,9 @@ def _merged(items: Sequence[Item]) -> list[Item]:
     for item in items:
         if isinstance(item, Group):
             item = replace(item, items=tuple(_merged(item.items)))
-        elif _is_certain_word(item):
+        elif _is_word(item):
             place = next((n for n in range(len(found) - 1, -1, -1) if not isinstance(found[n], TextItem)), -1)
-            between = found[place + 1 :]
-            if place >= 0 and _is_certain_word(found[place]) and _SIGNS.fullmatch(plain_text(between)):
+            if place >= 0 and _belong_together(found[place], item, plain_text(found[place + 1 :])):
                 together = found[place:]
                 del found[place:]
                 item = Fixed(tuple(raw_pieces([*together, item])), item.element)
@@ -241,22 +242,35 @@ def _merged(items: Sequence[Item]) -> list[Item]:
     return found
 
 
-def _is_certain_word(item: Item) -> TypeGuard[Fixed]:
-    return _is_word(item) and not item.element.alone
+def _belong_together(first: Item, second: Fixed, between: str) -> bool:
+    """Whether two items are words with only a sign between them; without one that joins, codes may be formatting."""
+    if not _is_word(first):
+        return False
+    pattern = _JOIN if first.element.alone or second.element.alone else _SIGNS
+    return pattern.fullmatch(between) is not None
 
 
 def _is_word(item: Item) -> TypeGuard[Fixed]:
     return isinstance(item, Fixed) and item.element.word
 
 
-def _named(items: Sequence[Item], names: Iterator[str], text: str, position: int) -> Iterator[Item]:
-    """The items, which start at a position of the text, with placeholders for those that stand for words."""
+def _named(items: Iterable[Item], names: Iterator[str]) -> Iterator[Item]:
+    """The items, with placeholders for those that stand for words."""
+    for item in items:
+        if isinstance(item, Group):
+            yield replace(item, items=tuple(_named(item.items, names)))
+        else:
+            yield replace(item, name=next(names)) if _is_word(item) else item
+
+
+def _decided(items: Iterable[Item], text: str, position: int) -> Iterator[Item]:
+    """The items, which start at a position of the text; what is only a word if it touches no letter is none there."""
     for item in items:
         length = len(plain_text([item]))
         if isinstance(item, Group):
-            yield replace(item, items=tuple(_named(item.items, names, text, position)))
-        elif _is_word(item) and not (item.element.alone and _touches_letter(text, position)):
-            yield replace(item, name=next(names))
+            yield replace(item, items=tuple(_decided(item.items, text, position)))
+        elif _is_word(item) and item.element.alone and _touches_letter(text, position):
+            yield replace(item, element=replace(item.element, word=False))
         else:
             yield item
         position += length

@@ -18,6 +18,7 @@ import regex
 from dragoman.markup.elements import DIVIDER, WORD, Elements
 from dragoman.markup.items import Fixed, Item, TextItem
 from dragoman.markup.tags import CodeEdge, match_edges, string_items
+from dragoman.text.placeholders import KEY_REFERENCE, TEMPLATE
 
 # Messages with forms
 
@@ -116,9 +117,10 @@ class _Message:
 # What a program replaces in a text
 
 _REPLACED = (
-    r"\$t\([^()]*\)|\$[A-Za-z]\w*\$"  # of i18next and browser extensions
+    rf"{TEMPLATE}|{KEY_REFERENCE}"
+    r"|\$[A-Za-z]\w*\$"  # of browser extensions
     r"|\{\s*[\w.-]+\s*,\s*(?:number|date|time|duration|list|ordinal|spellout)\b[^{}]*\}"
-    r"|@(?:\.\w+)?:(?:[\w.]+\w|\{[^{}]*\})|(?<![\w:]):[A-Za-z]\w*(?![\w:])"  # of Vue and Laravel
+    r"|(?<![\w:]):[A-Za-z]\w*(?![\w:])"  # of Laravel
 )
 _IN_STRING = regex.compile(_REPLACED)
 _IN_FORMS = regex.compile(rf"{_QUOTED.pattern}|{_REPLACED}")
@@ -128,8 +130,8 @@ _IN_PLURAL = regex.compile(rf"{_QUOTED.pattern}|#|{_REPLACED}")
 def message_items(text: str, elements: Elements) -> list[Item]:
     """The items of a string, which may be a message with forms, and contain tags and references.
 
-    `{n, number}`, `$t(key)` of i18next, `@:key` of Vue, `:name` of Laravel, `$name$` of browser extensions, `#` in a
-    plural form and braces in apostrophes are kept. So are tags, as in `string_items`.
+    `{n, number}`, `<%= name %>`, `$t(key)` of i18next, `@:key` of Vue, `:name` of Laravel, `$name$` of browser
+    extensions, `#` in a plural form and braces in apostrophes are kept. So are tags, as in `string_items`.
 
     Args:
         text: The string.

@@ -16,10 +16,12 @@ from dragoman.markup.elements import (
     INLINE,
     OBJECT,
     UNCLOSED,
+    WORD,
     Element,
     Elements,
 )
 from dragoman.markup.items import Fixed, Group, Inner, Item, Piece, TextItem, raw_text, text_items
+from dragoman.text.placeholders import TEMPLATE
 
 MAX_DEPTH = 50
 """Of nested pairs, only the outer ones are groups; the tags of all others are kept."""
@@ -236,7 +238,12 @@ def attribute_pieces(
 
 def _value(raw: str, quote: str, encode: Callable[[str], str]) -> Inner:
     """The value of an attribute; one without quotation marks is one segment, and gets them if it changes."""
-    items = tuple(TextItem(encode(each.raw), each.text) for each in text_items(raw))
+    items = tuple(
+        TextItem(encode(each.raw), each.text)
+        if isinstance(each, TextItem)
+        else Fixed((encode(raw_text([each])),), WORD)
+        for each in template_items(raw, text_items)
+    )
     written = partial(_encode_value, quote or '"', encode)
     quoted = encode('"')
     return Inner(items, written, None if quote else lambda new, old: f"{quoted}{new}{quoted}", whole=not quote)
@@ -252,6 +259,23 @@ _TAG = re.compile(
 )
 
 ReadText: TypeAlias = Callable[[str], Iterable[Item]]
+
+_TEMPLATE = re.compile(TEMPLATE)
+
+
+def hide_templates(text: str) -> str:
+    """A text of the same length, in which U+FFFD replaces code of templates, which may be inside of tags."""
+    return _TEMPLATE.sub(lambda match: "\ufffd" * len(match[0]), text)
+
+
+def template_items(text: str, read_text: ReadText) -> Iterator[Item]:
+    """The items of a text between tags: code of templates is a word, and the others are those of `read_text`."""
+    position = 0
+    for match in _TEMPLATE.finditer(text):
+        yield from read_text(text[position : match.start()])
+        yield Fixed((match[0],), WORD)
+        position = match.end()
+    yield from read_text(text[position:])
 
 
 def string_items(
@@ -269,7 +293,7 @@ def string_items(
         is_html: Whether tags that are not closed are also tags.
         encode: What the file contains for a tag.
     """
-    tags = list(_TAG.finditer(text))
+    tags = list(_TAG.finditer(hide_templates(text)))
     edges = (CodeEdge(index, tag[2].lower(), not tag[1]) for index, tag in enumerate(tags) if _is_edge(tag))
     closings = match_edges(edges)
     paired = {*closings, *closings.values()}
@@ -277,7 +301,11 @@ def string_items(
     position = 0
     for index, tag in enumerate(tags):
         if is_html or index in paired or not _is_edge(tag) or tag[2].lower() in UNCLOSED:
-            events += [*read_text(text[position : tag.start()]), _string_tag(tag, index in paired, elements, encode)]
+            raw = text[tag.start() : tag.end()]
+            events += [
+                *read_text(text[position : tag.start()]),
+                _string_tag(raw, tag, index in paired, elements, encode),
+            ]
             position = tag.end()
     return fold_tags([*events, *read_text(text[position:])])
 
@@ -286,12 +314,14 @@ def _is_edge(tag: re.Match[str]) -> bool:
     return tag[2] is not None and not tag[3].endswith("/")
 
 
-def _string_tag(tag: re.Match[str], is_paired: bool, elements: Elements, encode: Callable[[str], str]) -> Event:
-    """A tag of a string; also a comment, and a tag that contains another."""
+def _string_tag(
+    raw: str, tag: re.Match[str], is_paired: bool, elements: Elements, encode: Callable[[str], str]
+) -> Event:
+    """A tag of a string; also a comment, and a tag that contains another. In `raw`, templates are not hidden."""
     if tag[2] is None:
-        return Fixed((encode(tag[0]),))
+        return Fixed((encode(raw),))
     name = tag[2].lower()
     kind: Literal["opening", "closing", "single"] = "closing" if tag[1] else "opening" if is_paired else "single"
     if kind == "single" and _is_edge(tag) and name in elements.rows and not elements.rows[name].kept:
         kind = "opening"
-    return tag_event(tag[0], name, kind, elements, encode)
+    return tag_event(raw, name, kind, elements, encode)

@@ -33,17 +33,13 @@ class Parameters:
 
     Args:
         body: What the body contains.
-        query: What the query contains; of names that are also in the body, that of the body counts.
+        query: What the query contains; a name with other values in the body is refused when it is read.
     """
 
     def __init__(self, body: Iterable[tuple[str, Any]], query: Iterable[tuple[str, Any]] = ()) -> None:
-        self._values: dict[str, list[Any]] = {}
-        for pairs in (body, query):
-            found: dict[str, list[Any]] = {}
-            for name, value in pairs:
-                if value is not None:
-                    found.setdefault(name, []).append(value)
-            self._values = found | self._values
+        stated, others = _by_name(body), _by_name(query)
+        self._values = others | stated
+        self._conflicts = {name for name in stated.keys() & others.keys() if stated[name] != others[name]}
 
     def __getitem__(self, name: str) -> Any:
         """The value, or None.
@@ -51,14 +47,14 @@ class Parameters:
         Raises:
             RequestError: There are several different ones, of which all but one would be lost.
         """
-        first, *others = self._values.get(name, [None])
+        first, *others = self._find(name) or [None]
         if any(value != first for value in others):
             raise RequestError(400, f"Invalid request: {name} is repeated; send one value")
         return first
 
     def is_repeated(self, name: str) -> bool:
         """Whether there are several values."""
-        return len(self._values.get(name, ())) > 1
+        return len(self._find(name)) > 1
 
     def text(self, name: str, default: str = "") -> str:
         """The value, or the default if there is none.
@@ -75,13 +71,26 @@ class Parameters:
 
     def all(self, name: str) -> list[Any]:
         """All values: those of repeated fields, or the items of a list."""
-        values = self._values.get(name, [])
+        values = self._find(name)
         return list(values[0]) if len(values) == 1 and isinstance(values[0], list) else values
 
     def file(self, name: str) -> Upload | None:
         """An uploaded file."""
         value = self[name]
         return value if isinstance(value, Upload) else None
+
+    def _find(self, name: str) -> list[Any]:
+        if name in self._conflicts:
+            raise RequestError(400, f"Invalid request: {name} is repeated, in the address and the body; send it once")
+        return self._values.get(name, [])
+
+
+def _by_name(pairs: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for name, value in pairs:
+        if value is not None:
+            found.setdefault(name, []).append(value)
+    return found
 
 
 def _require_string(name: str, value: Any) -> str:

@@ -41,11 +41,18 @@ lower case follows it, a letter or a punctuation mark is before it.
 _AFTER_FIRST = rf"%[1-9](?!{LETTER}).{{0,200}}"
 _NO_PROSE = r"(?!(?=[^\\\n]{0,200}?\p{L}{3})[^\\\n^_={}<>+*|]{1,200}+\\[)\]])"
 """Before the content of a formula, which has no words or some sign: brackets after backslashes are also for text."""
+_TEMPLATE_TAG = r"<%(?:[^%<]|%(?!>)|<(?!%))*+%>|<\?(?:php(?!\w)|=)(?:[^?<]|\?(?!>)|<(?!\?))*+\?>"
+"""A tag of ERB, EJS or ASP, such as <%= name %>, or of PHP."""
+_BRACES = r"\{\{[^{}\n]{1,80}\}\}|\{%[^{}\n]{1,80}%\}"
+TEMPLATE = rf"{_TEMPLATE_TAG}|(?=\{{[{{%][^{{}}\n]*[<>&])(?:{_BRACES})"
+"""Code in templates with characters that HTML writes as references in text, such as {% if a < b %}."""
+KEY_REFERENCE = r"\$t\([^()\n]{1,80}\)|(?<![A-Za-z0-9_])@(?:\.\w+)?:(?:[\w.]+\w|\{[^{}\n]*\})"
+"""Where i18next and Vue insert another text: $t(key), @:key."""
 _WIDTH = r"(?:\*(?:\d+\$)?|\d++)"
 _CONVERSION = rf"[-+0\#]*+{_WIDTH}?+(?:\.{_WIDTH})?+(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]"
 _PLACEHOLDER = rf"""
-    \{{\{{[^{{}}\n]{{1,80}}\}}\}}                     # {{{{a.b}}}}
-  | \{{%[^{{}}\n]{{1,80}}%\}}                         # {{% if a %}}
+    {_TEMPLATE_TAG} | {KEY_REFERENCE}
+  | {_BRACES}                                        # {{{{a.b}}}}, {{% if a %}}
   | \\\({_NO_PROSE}(?:[^\\\n]|\\(?!\))){{1,200}}+\\\)    # \(x^2\) of LaTeX
   | \\\[{_NO_PROSE}(?:[^\\\n]|\\(?!\])){{1,200}}+\\\]    # \[y\]
   | \[[a-z][\w-]*+(?:\s++[\w-]++=(?:"[^"\]\n]*+"|'[^'\]\n]*+'))++\s*+/?\]  # [gallery ids="1,2"]
@@ -94,6 +101,20 @@ _DIRECTORY = (
 )
 r"""A path in Windows without a usual extension: C:\new\table, \\server\share."""
 
+_NAME_IN_PATH = rf"[._]?{LETTER}(?:{LETTER}|[.+@%-])*+"
+_PATH = (
+    rf"(?<!{LETTER}|[.+~/\\<=@:%&#*)\[\]}}-])"
+    rf"(?:(?:~|\.\.?)(?:/{_NAME_IN_PATH})|/(?!\d){_NAME_IN_PATH}/{_NAME_IN_PATH})(?:/{_NAME_IN_PATH})*+/?"
+)
+"""A path in Unix: /usr/share, ~/a, ./a; not and/or, 1/2, /ə/."""
+
+_DASH = "[-–—]{1,3}"
+_OPTION = (
+    rf"--(?<!(?:{LETTER}|[-–—.…!?])--)(?=[a-z])(?<!(?<!\S){_DASH}\s.{{0,200}}--)(?:(?<=.--)|(?!\S+\s\p{{Ll}}))"
+    rf"[a-z][A-Za-z0-9]++(?:[-_.][A-Za-z0-9]++)*+(?:=[\w./:,-]*\w)?+(?!{LETTER}|['’-])(?!.{{0,200}}?\s{_DASH}(?!\S))"
+)
+"""An option of a command: --no-color, --output=FILE. It is a dash if the text contains dashes, or starts with it."""
+
 _IDENTIFIER = rf"""
     (?<!{LETTER})(?:
         [vV]\d+(?:\.\d+)+                                      # v2.3.1
@@ -113,7 +134,7 @@ _NAME = rf"""
 _LINK = rf"""
     (?<![A-Za-z0-9_])(?i:(?:https?|ftps?|sftp|file|ssh|git|svn|ldap)://|mailto:|www\.)(?=[\w/\[{{%$]){_URL_CHARACTERS}++
   | (?<!{LETTER}|[.+-])(?:{LETTER}|[.+-])++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
-  | {_FILE} | {_DIRECTORY} | {_IDENTIFIER} | {_NAME}
+  | {_PATH} | {_FILE} | {_DIRECTORY} | {_OPTION} | {_IDENTIFIER} | {_NAME}
 """
 SEPARATOR = r"[.,:/'’٫٬\u00a0\u202f-]"
 _NUMBER = (
@@ -134,7 +155,7 @@ SPANS = regex.compile(
 )
 SPAN_HINT = re.compile(
     r"[\d{$%@<\[&#_\\\u20e3\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff\U0002fffe]|://|:[\w+-]+:"
-    r"|(?i:www\.|mailto:|\.[a-z])"
+    r"|/[\w.]|--[a-z]|(?i:www\.|mailto:|\.[a-z])"
 )
 """Occurs in every text with a span, and is much faster to search."""
 
@@ -145,9 +166,9 @@ BRACKETS = {")": "(", "]": "[", "}": "{"}
 def find_spans(text: str) -> Iterator[Span]:
     """The spans of a text, in order; they do not overlap.
 
-    A span of the kind "link" is a URL, an e-mail address, a file name, an identifier, @name, or #tag. Not found are
-    numbers in words (B2B, MP3, 42nd), the percent sign after a number, prices as variables ($5), and punctuation after
-    a URL.
+    A span of the kind "link" is a URL, an e-mail address, a file name, a path, an option of a command, an identifier,
+    @name, or #tag. Not found are numbers in words (B2B, MP3, 42nd), the percent sign after a number, prices as
+    variables ($5), and punctuation after a URL.
     """
     if not SPAN_HINT.search(text):
         return

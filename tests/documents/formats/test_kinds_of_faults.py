@@ -336,6 +336,28 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
         DE,
         po('#, fuzzy\nmsgid "Hallo {% if a %}Tom{% endif %}!"\nmsgstr "¦Hallo {% if a %}Tom{% endif %}!"\n'),
     ),
+    "format: code of templates in HTML": (
+        "a.html",
+        DE,
+        "<p>¦Hallo <%= a %>, ⟦<% if b -> c && d %>⟧du<?php end; ?> {{ a && b }} {% if a < b %}.</p>\n"
+        '<?php if (a > b): ?>\n<ul <%= a %>><% b do |c| %><li title="¦Ein ⟦<%= d %>⟧ Bild">¦Ein <a href="<%= a(1) %>">'
+        "Hund</a></li><% end %></ul>",
+    ),
+    "format: code of templates in JSON": (
+        "a.json",
+        DE,
+        '{"a": "¦Hallo ⟦<%= a %>⟧, ein <a href=\\"<%= b %>\\">Hund</a> &amp; {{ a && b }} {% if a <b %}Tom"}',
+    ),
+    "format: code of templates in Markdown": (
+        "a.md",
+        DE,
+        '¦Hallo <%= a["b"] * c * d %>, ein [Hund](a) ⟦<?= $a->b ?>⟧ <a href="<%= b %>">läuft</a>.\n',
+    ),
+    "format: citations and spans of Pandoc": (
+        "a.md",
+        DE,
+        "¦Das sagt ⟦[@doe99, S. 5; see @a]⟧ auch ⟦[-@b]⟧. ¦Ein [kleiner *Hund*]{.red #x} und [Haus]{lang=de}.\n",
+    ),
     "format: shortcodes of WordPress": ("a.html", DE, '<p>[gallery ids="1,2"]</p><p>¦Ein Hund.</p>'),
     "format: class notranslate in PO": (
         "en.po",
@@ -664,6 +686,16 @@ DRAWING = (
 )
 
 PACKAGES: dict[str, tuple[str, tuple[str, str], bytes, list[str]]] = {
+    "format: description of a table": (
+        "a.docx",
+        DE,
+        docx(
+            f'{HEAD}<w:document {W}><w:body><w:tbl><w:tblPr><w:tblCaption w:val="Hunde"/><w:tblDescription '
+            'w:val="Alle &amp; mehr"/></w:tblPr><w:tr><w:tc><w:tcPr><w:vAlign w:val="⟦center⟧"/></w:tcPr><w:p>'
+            f"{run('Ein Hund')}</w:p></w:tc></w:tr></w:tbl></w:body></w:document>"
+        ),
+        ["Hunde", "Alle & mehr", "Ein Hund"],
+    ),
     "format: title of a book": (
         "a.epub",
         DE,
@@ -1081,6 +1113,32 @@ REFUSED_PAIRS: dict[str, tuple[str, str, str, str]] = {
     ),
     "input: keys and tabs": ("txt", "menu.open\t%s\nmenu.close\t%s 2\nmenu.exit\t%s 3\n", "name", "cut -f"),
     "input: numbers and tabs": ("txt", "1\t%s\n2\t%s 2\n3\t%s 3\n", "number", "cut -f"),
+    "input: Bible in USFM": ("txt", "\\id GEN\n\\c 1\n\\p\n\\v 1 %s\n\\v 2 %s 2\n", "USFM", "sed"),
+    "input: verses and tabs": ("txt", "GEN 1:1\t%s\nGEN 1:2\t%s 2\n1CO 1:3\t%s\n", "verses", "sed"),
+    "input: names with spaces and tabs": ("txt", "Gen 1:1\t%s\n1. Mose 1:2\t%s 2\n", "name", "cut -f"),
+    "input: subtitles of MPL2": ("txt", "[10][25]%s\n[30][45]%s 2\n", "subtitles", "copy"),
+    "input: subtitles of SubViewer": (
+        "txt",
+        "[INFORMATION]\n[TITLE]x\n[END INFORMATION]\n00:00:01.00,00:00:02.00\n%s\n",
+        "subtitles",
+        "copy",
+    ),
+    "input: DocBook without a declaration": (
+        "txt",
+        "<article>\n<para>\n%s\n%s 2\n</para>\n</article>\n",
+        "tag",
+        "copy",
+    ),
+    "input: elements of another vocabulary": ("txt", "<para>%s</para>\n<para n='1'>%s</para>\n<br/>\n", "tag", "copy"),
+    "input: strings of Windows": ("txt", 'STRINGTABLE\nBEGIN\n  IDS_A "%s"\nEND\n', "Windows", "rc2po"),
+    "input: strings of Windows without a header": ("txt", '  IDS_A, "%s"\n  IDS_B  "%s 2"\n', "key", "PO"),
+    "input: strings of C": ("txt", '#define MSG_A "%s"\n#define MSG_B "%s 2"\n', "key", "PO"),
+    "input: strings of Lua": (
+        "txt",
+        'return {\n  ["a"] = "%s",\n  ["b"] = "%s 2",\n  ["c"] = "%s",\n  d = "%s",\n}\n',
+        "key",
+        "PO",
+    ),
     "input: gzip with another name": ("txt", "GZIP", "gzip file", r"\.gz"),
     "input: random bytes": ("txt", "BINARY", "control|not valid|not text", ""),
 }
@@ -1128,6 +1186,9 @@ REFUSED_DOCUMENTS: dict[str, tuple[str, bytes, str]] = {
     "input: ODT as DOCX": ("a.docx", odt(), "is not a Word document"),
     "input: subtitles of Aegisub": ("a.ass", b"[Script Info]\n", r"save (it|them) as \.srt"),
     "input: TTML": ("a.ttml", b"<tt/>", r"save (it|them) as \.srt"),
+    "input: InDesign": ("a.idml", odt(), r"\.idml is not supported; convert it to \.xlf"),
+    "input: package of Trados": ("a.sdlppx", odt(), r"\.sdlppx is not supported; extract it"),
+    "input: Bible in USFM as a document": ("a.usfm", b"\\id GEN\n", r"NEW\.txt"),
     "input: XHTML": ("a.xhtml", b"<html/>", r"rename it to \.html"),
     "input: slides of LibreOffice": ("a.odp", odt(), r"save it as \.pptx"),
     "input: flat ODT": ("a.fodt", b"<office:document/>", r"save it as \.odt"),

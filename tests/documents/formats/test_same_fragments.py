@@ -331,3 +331,34 @@ def visible_text(xml: str) -> str:
     """The text of HTML or XML without white space and annotations."""
     xml = re.sub(r"<(rp|rt|text:ruby-text|w:rt)>.*?</\1>", "", xml)
     return re.sub(r"\s", "", html.unescape(re.sub("<[^<>]*>", "", xml)))
+
+
+@pytest.mark.parametrize(
+    ("codes", "text"),
+    [
+        ("Drücke {}+{} jetzt.", "Drücke {1} jetzt."),
+        ("Drücke {} + {} oder {}.", "Drücke {1} oder {2}."),
+        ("Sieh {}.{} Das {}, {}.", "Sieh {1}.{2} Das {3}, {4}."),
+        ("Das ist {}fett{}-{} hier.", "Das ist fett-{1} hier."),
+    ],
+)
+def test_codes_of_translation_files_with_a_sign_that_joins_them_are_one_placeholder(codes: str, text: str) -> None:
+    for code, name, start, end in (
+        (
+            "<ph/>",
+            "a.xlf",
+            '<xliff version="1.2"><file><trans-unit id="1"><source>',
+            "</source></trans-unit></file></xliff>",
+        ),
+        (
+            "<ph>x</ph>",
+            "a.tmx",
+            '<tmx><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>',
+            "</seg></tuv></tu></body></tmx>",
+        ),
+    ):
+        written = codes.replace("{}", code)
+        document = open_document(f"{start}{written}{end}".encode(), name, LANGUAGES)
+        assert " ".join(segment.text for segment in document.segments) == text
+        translations = [Translation(segment.text.replace("D", "d")) for segment in document.segments]
+        assert written.replace("D", "d") in document.assemble(translations).decode()

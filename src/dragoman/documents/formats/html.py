@@ -18,7 +18,7 @@ from dragoman.documents.passage import PassageText, Writing, to_parts
 from dragoman.documents.sentences import WholeLines
 from dragoman.markup.elements import HTML, VOID, Elements
 from dragoman.markup.items import Fixed, text_items
-from dragoman.markup.tags import Event, fold_tags, tag_event
+from dragoman.markup.tags import Event, fold_tags, hide_templates, tag_event, template_items
 
 _CUT = re.compile(r"<(?:[A-Za-z/!?]|\Z)")
 _INCOMPLETE = re.compile("&#(?![0-9]|[xX][0-9a-fA-F])")
@@ -63,7 +63,7 @@ def read_events(html: str, elements: Elements) -> Iterator[Event]:
     keeps_lines = False
     for kind, raw, name in _Reader(html[:end]).tokens:
         if kind == "text":
-            yield from text_items(raw, keeps_lines)
+            yield from template_items(raw, partial(text_items, keeps_lines=keeps_lines))
         elif kind == "other":
             yield Fixed((raw,))
         else:
@@ -92,11 +92,12 @@ class _Reader(HTMLParser):
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=False)
         self._html = html
-        self._lines = [0, *(match.end() for match in re.finditer("\n", html))]
+        readable = hide_templates(html)
+        self._lines = [0, *(match.end() for match in re.finditer("\n", readable))]
         self._starts: list[tuple[int, _Kind, str]] = [(0, "text", "")]
         # the parser would end a tag at NUL, which browsers replace, take all that follows an incomplete &# as text, and
         # raise an error at <![ before any other word, where a comment begins for browsers
-        self.feed(_UNKNOWN_SECTION.sub("<!_", _INCOMPLETE.sub("&+", html.replace("\0", "\ufffd"))))
+        self.feed(_UNKNOWN_SECTION.sub("<!_", _INCOMPLETE.sub("&+", readable.replace("\0", "\ufffd"))))
         self.close()
 
     @property

@@ -29,7 +29,8 @@ from dragoman.documents.passage import Part, to_parts
 from dragoman.errors import UserError
 from dragoman.markup.elements import BREAK, DIVIDER, FOOTNOTE, HTML, MARKDOWN, VOID, Elements
 from dragoman.markup.items import Fixed, Group, Inner, Item, Piece, TextItem
-from dragoman.markup.tags import Event, fold_tags, tag_event
+from dragoman.markup.tags import Event, fold_tags, hide_templates, tag_event
+from dragoman.text.placeholders import TEMPLATE
 
 _SPECIAL = re.compile(r"[\\`*\[\]|]|(?<!\d)\$(?!\d)|(?<![^\W_])_|_(?![^\W_])|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 _BLOCK_START = re.compile(r"(\d*)([#>+.)-])(?=\s|#|$)")
@@ -153,18 +154,21 @@ _VALUE = r"""(?:"[^"{}]*"|'[^'{}]*'|[^\s{}"']+)"""
 _ATTRIBUTE = rf"(?:[#.][\w-]+|[\w:@-]+={_VALUE})"
 _ATTRIBUTES = rf"\{{:?\s*{_ATTRIBUTE}(?:\s+{_ATTRIBUTE})*\s*\}}"
 _ALERT = r"^\[!\w+(?:\|[^\[\]]*)?\][+-]?"
+_CITATION = r"\[(?:[^\[\]@\n]*[\s;(-])?@[\w{][^\[\]\n]*\]"
+"""In Pandoc and Quarto: [see @doe99, p. 3]."""
 _KEPT = re.compile(
     rf"{_ATTRIBUTES}|\{{[#.:][^{{}}]*\}}"  # attributes
     r"|\{\{[^{}]*\}\}|\{%[^{}]*%\}"  # templates
     r"|!?\[\[[^\[\]\n]+\]\]"  # links in wikis
     r"|^\[[ xX]\](?=\s)|^\[TOC\]$"
     r"|(?<![\w:]):[a-z][\w+-]*:(?![\w:])|\+\+\w+(?:\+\w+)*\+\+"  # emoji, keys
+    rf"|{_CITATION}"
     r"|(?P<label>"
     rf"{_ALERT}(?=\s|$)|^\*\[[^\[\]]+\]:|^\[\^[^\[\]\n]+\]:)"  # alerts of GitHub, abbreviations, notes
     r"|(?P<footnote>\[\^[^\[\]\n]+\])"  # whose label has spaces, which the parser does not read
 )
 
-_WORDS = ("{{", ":", "+", "[[", "![[")
+_WORDS = re.compile(rf"\{{\{{|[:+]|!?\[\[|{_CITATION}")
 """What those that stand for words begin with."""
 
 
@@ -248,6 +252,12 @@ class _Reader:
             yield self._read_image()
         elif token.type == "code_inline":
             yield Fixed((self._match(_CODE)[0],), MARKDOWN["code"])
+        elif token.type == "span_open":
+            start = self._take("[")
+            items = self.read_until("span_close")
+            yield Group((start,), (self._take(f"]{token.content}"),), tuple(items))
+        elif token.type == "template":
+            yield Fixed((self._take(token.content),), MARKDOWN["template"])
         elif token.type == "html_inline":
             yield _tag_item(self._take(token.content), self._elements)
         else:
@@ -338,14 +348,14 @@ def _text_items(raw: str, text: str) -> Iterator[Item]:
     position = 0
     for match in _KEPT.finditer(raw):
         yield TextItem(raw[position : match.start()], raw[position : match.start()])
-        kind = match.lastgroup or ("template" if match[0].startswith(_WORDS) else "attributes")
+        kind = match.lastgroup or ("template" if _WORDS.match(match[0]) else "attributes")
         yield Fixed((match[0],), MARKDOWN[kind])
         position = match.end()
     yield TextItem(raw[position:], raw[position:])
 
 
 def _tag_item(raw: str, elements: Elements) -> Event:
-    tag = _TAG.fullmatch(raw)
+    tag = _TAG.fullmatch(hide_templates(raw))
     if not tag:
         return Fixed((raw,))
     name = tag[2].lower()
@@ -363,6 +373,7 @@ _CONTAINER = re.compile(
     r"|\{\{[%<][^{}]*\}\}[ \t]*|\{%[^{}]*%\}[ \t]*"  # a template in its own line
 )
 _PARENTHESES = re.compile(r"\\\((.{1,500}?)\\\)")
+_TEMPLATE = re.compile(TEMPLATE)
 _FORMULA = re.compile(r"[\\^_={}<>+]|^\s*\w\s*$")  # but not words in parentheses that are written with backslashes
 
 _BRACKETS = re.compile(r"\\([\[\]])[ \t]*")
@@ -377,6 +388,8 @@ def add_rules(parser: MarkdownIt) -> None:
     parser.block.ruler.before("fence", "container", _read_container, _INTERRUPTS)
     parser.block.ruler.before("fence", "brackets", _read_brackets, _INTERRUPTS)
     parser.inline.ruler.before("escape", "math_parentheses", _read_formula)
+    parser.inline.ruler.before("escape", "template", _read_template)
+    parser.inline.ruler.before("link", "span", _read_span)
 
 
 def _line(state: StateBlock, line: int, pattern: re.Pattern[str]) -> re.Match[str] | None:
@@ -439,6 +452,32 @@ def _read_formula(state: StateInline, silent: bool) -> bool:
         return False
     if not silent:
         state.push("math_inline", "math", 0).content = match[0]
+    state.pos = match.end()
+    return True
+
+
+def _read_template(state: StateInline, silent: bool) -> bool:
+    match = _TEMPLATE.match(state.src, state.pos, state.posMax)
+    if match and not silent:
+        state.push("template", "", 0).content = match[0]
+    state.pos = match.end() if match else state.pos
+    return match is not None
+
+
+def _read_span(state: StateInline, silent: bool) -> bool:
+    """A text in brackets with attributes, as in Pandoc: [Text]{.red}."""
+    start = state.pos
+    end = state.md.helpers.parseLinkLabel(state, start, False) if state.src[start] == "[" else -1
+    match = re.compile(_ATTRIBUTES).match(state.src, end + 1, state.posMax) if end >= 0 else None
+    if not match:
+        return False
+    if not silent:
+        last = state.posMax
+        state.push("span_open", "", 1).content = match[0]
+        state.pos, state.posMax = start + 1, end
+        state.md.inline.tokenize(state)
+        state.push("span_close", "", -1)
+        state.posMax = last
     state.pos = match.end()
     return True
 

@@ -31,7 +31,7 @@ _SLIDE_ROOTS = ("sld", "notes")
 _DRAWN = ("diagramData", "diagramDrawing", "chart")
 """Parts of drawings: a diagram has its texts twice, as they are edited and as they are shown."""
 
-_DESCRIBED = ("docPr", "cNvPr")
+_DESCRIBED = ("docPr", "cNvPr", "tblCaption", "tblDescription")
 _COMMENT = re.compile(rb"<(?:\w+:)?(?:t|text)[\s>]")
 _REVISION = re.compile(r'\s[\w:]*rsid\w*="[^"]*"')
 
@@ -131,7 +131,7 @@ def _add_blocks(nodes: Sequence[XmlNode], items: list[Item], raw: list[str]) -> 
 
 
 def _start_pieces(node: XmlElement) -> tuple[Piece, ...]:
-    """The start tag, with the description of a picture."""
+    """The start tag, with the description of a picture or a table."""
     if node.name not in _DESCRIBED:
         return (node.start,)
     attributes = read_attributes(node.start)

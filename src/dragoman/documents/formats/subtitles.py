@@ -41,9 +41,10 @@ _NEXT_SPEAKER = regex.compile(
 _CAPITALS = (
     r"(?:\p{N}++[.]?+\s?+)?+[\p{Lu}\p{Lt}](?:[\p{Lu}\p{Lt}\p{Lm}\p{M}\p{N}.,#&'’()/\-‐–]|[ \u00a0](?=\S)){0,40}+"
 )
-_WORD = r"[\p{Lo}\p{Georgian}][\p{Lo}\p{Georgian}\p{Lm}\p{M}·・་]{0,11}+(?:[ \u00a0]?+[#№]?+\p{N}{1,3}+)?+"
+_WORD = r"[\p{Lo}\p{Georgian}][\p{Lo}\p{Georgian}\p{Lm}\p{M}·・་]{0,11}+(?:[ \u00a0]?+[#№]?+\p{N}{1,3}+|[A-ZＡ-Ｚ])?+"
 _LABEL = rf"(?:{_CAPITALS}(?:[:﹕](?:\s++|$)|：\s*+)|{_WORD}(?<![说說道问問曰])[:：﹕៖፥፦]\s*+)"
-"""The name of a speaker: in capitals, or one word of a script that has none, except "says", perhaps with a number."""
+"""The name of a speaker: in capitals, or one word of a script that has none, except "says", perhaps with a number
+or a letter."""
 _SPEAKER = regex.compile(
     rf"[\s\u200e\u200f\u202a-\u202e\u2066-\u2069]*+(?:(?:[-–—‐]|{_ARROWS})\s*+(?:{_LABEL})?+|{_LABEL})"
 )
