@@ -43,15 +43,15 @@ REFERENCE_FORMS = {"reference-length": "much shorter or longer than their source
 
 def find_unusual_texts(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) -> dict[str, list[int]]:
     """The indices of sources and references that do not resemble the training text, by kind, if there are many."""
-    statistics = [
+    source_lines, reference_lines = (
         compute_line_statistics(texts, [normalize(text) for text in texts]) for texts in (sources, references)
-    ]
+    )
     found: dict[str, list[int]] = defaultdict(list)
     checker = TextChecker.of(bundle)
     for index, source in enumerate(sources):
         for warning in checker.check(index + 1, source):
             found[warning.kind].append(index)
-    found["encoding"] = statistics[0].encoding_damage.nonzero()[0].tolist()
+    found["encoding"] = source_lines.encoding_damage.nonzero()[0].tolist()
     unusual = {kind: found[kind] for kind in FORMS if found[kind] and len(found[kind]) >= UNUSUAL_SHARE * len(sources)}
     trained = bundle.table("training_text", TrainingText)
     is_repeated = max(Counter(references).values(), default=0) >= LENGTH_SHARE * len(sources)  # which explains lengths
@@ -59,7 +59,8 @@ def find_unusual_texts(bundle: Bundle, sources: Sequence[str], references: Seque
         explained = {index for indices in unusual.values() for index in indices}
         lengths = _find_unusual_lengths(trained.length_ratio, sources, references, explained)
         if lengths:
-            unusual["length" if _are_sources_damaged(*statistics, lengths) else "reference-length"] = lengths
+            is_source = _are_sources_damaged(source_lines, reference_lines, lengths)
+            unusual["length" if is_source else "reference-length"] = lengths
     return unusual
 
 
