@@ -618,7 +618,7 @@ def test_paragraphs_stay_together() -> None:
         (["--mono", "{tmp}"], "is a directory; name a file in it"),
         (
             ["--examples", "{tmp}/table.csv"],
-            "dragoman convert {tmp}/table.csv converted.tsv --languages de-en --header",
+            "writes: dragoman convert {tmp}/table.csv converted.tsv --languages de-en --header",
         ),
         (["--prompt", "{tmp}/plain", "--glossary", "{tmp}/terms"], "lacks {{{{terms}}}}, so --glossary has no effect"),
         (["--prompt", "{tmp}/plain", "--examples", "{tmp}/pairs.tsv"], "lacks {{{{examples}}}}, so --examples has no"),
