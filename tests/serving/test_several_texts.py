@@ -105,11 +105,12 @@ def test_other_repeated_parameters_are_refused(
 
 def test_parameters_in_the_body_and_the_query_must_be_equal(detecting: Running) -> None:
     body = {"q": GERMAN, "source": "de", "target": "en"}
-    for form in ("json", "data"):
+    sent: list[dict[str, Any]] = [{"json": body}, {"data": body}]
+    for form in sent:
         for name, value in body.items():
-            reply = httpx.post(f"{detecting.url}/translate", **{form: body}, params={name: value, "x": "y"})
+            reply = httpx.post(f"{detecting.url}/translate", **form, params={name: value, "x": "y"})
             assert reply.json()["translatedText"] == f"en[{GERMAN}]"
-            reply = httpx.post(f"{detecting.url}/translate", **{form: body}, params={name: f"{value} x"})
+            reply = httpx.post(f"{detecting.url}/translate", **form, params={name: f"{value} x"})
             assert (reply.status_code, f"{name} is repeated" in reply.text) == (400, True)
     equal = httpx.QueryParams([("q", GERMAN), ("source", "de"), ("source", "de"), ("target", "en")])
     assert httpx.post(f"{detecting.url}/translate", params=equal).json()["translatedText"] == f"en[{GERMAN}]"

@@ -10,6 +10,8 @@ from functools import partial
 from html import escape, unescape
 from typing import Literal, NamedTuple, TypeAlias
 
+import regex
+
 from dragoman.markup.elements import (
     BLOCK,
     HIDDEN,
@@ -260,7 +262,7 @@ _TAG = re.compile(
 
 ReadText: TypeAlias = Callable[[str], Iterable[Item]]
 
-_TEMPLATE = re.compile(TEMPLATE)
+_TEMPLATE = regex.compile(TEMPLATE)
 
 
 def hide_templates(text: str) -> str:

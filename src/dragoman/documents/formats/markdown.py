@@ -10,6 +10,7 @@ from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
+import regex
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 from markdown_it.ruler import RuleOptionsType
@@ -373,7 +374,7 @@ _CONTAINER = re.compile(
     r"|\{\{[%<][^{}]*\}\}[ \t]*|\{%[^{}]*%\}[ \t]*"  # a template in its own line
 )
 _PARENTHESES = re.compile(r"\\\((.{1,500}?)\\\)")
-_TEMPLATE = re.compile(TEMPLATE)
+_TEMPLATE = regex.compile(TEMPLATE)
 _FORMULA = re.compile(r"[\\^_={}<>+]|^\s*\w\s*$")  # but not words in parentheses that are written with backslashes
 
 _BRACKETS = re.compile(r"\\([\[\]])[ \t]*")
