@@ -215,7 +215,7 @@ class NumberWords:
             if unit < 20 or count < 1 or not 0 <= rest < max(20, unit) or (count, rest) == (1, 0):
                 continue
             if unit < 100 and number in self.possible:
-                continue  # it has words of its own: "siedemdziesiąt" with "dziesiąt" for 10 does not mean 80
+                continue  # it has a word: "siedemdziesiąt" with "dziesiąt" for 10 does not mean 80
             parts = [unit, *([count] if count > 1 else []), *([rest] if rest else [])]
             if all(self._is_part(part, words, meant) for part in parts):
                 return True
