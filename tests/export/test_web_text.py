@@ -200,6 +200,8 @@ def test_sentences_are_parts_of_the_text_and_not_too_long(page: Any) -> None:
     ("language", "sentences"),
     [
         ("de", ["Es ist fünf Uhr.", "Ich sah Tom.", "Ja.", "Nr. Fünf, vgl. Abb. Drei.", "Am 5. Mai kam J. K. Weiß."]),
+        ("de", ["Das ist der %d. Hund.", "Ein #. Hund kam.", "Nein! – sagte Tom."]),
+        ("ru", ["Я иду! — сказала Анна.", "Да."]),
         ("en", ["I saw Tom in May.", "He is 12.", "The U.S. Army and Mrs. Lee met Dr. Ray.", "No."]),
     ],
 )

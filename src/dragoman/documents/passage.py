@@ -20,6 +20,8 @@ from dragoman.documents.sentences import (
     join_with_places,
     trimmed,
 )
+from dragoman.languages.codes import primary_language
+from dragoman.languages.sentence_marks import ORDINAL_POINTS
 from dragoman.markup.items import Fixed, Inner, Item, Piece, TextItem, plain_text, raw_pieces, resolve_breaks, tidy
 from dragoman.text.translation import Translation
 
@@ -175,6 +177,7 @@ class _Node:
         end: What is written after it.
         style: What text directly inside it is surrounded by.
         name: The placeholder that stands for it in the text.
+        counts: Whether it stands for a number.
         is_break: Whether it breaks a line, and stands for a space.
         is_hollow: Whether it is left out if nothing is inside of it.
         children: The numbers of the nodes inside it.
@@ -185,6 +188,7 @@ class _Node:
     end: Sequence[Part] = ()
     style: tuple[str, str] = _NO_STYLE
     name: str = ""
+    counts: bool = False
     is_break: bool = False
     is_hollow: bool = False
     children: list[int] = field(default_factory=list)
@@ -213,9 +217,7 @@ class Passage:
         """The whole text, and the marked parts in it, each after the one around it."""
         self._add_group(_Node(Mark(0, 0, 0)), items)
         self._marks = [node.mark for node in self._nodes[1:]]
-        self._spans = [
-            (start, end) for start, end in writing.split(self._text) if is_translatable(self._text[start:end])
-        ]
+        self._spans = [(start, end) for start, end in self._split(writing) if is_translatable(self._text[start:end])]
         self._inner.clear()
         edges = sorted({edge for mark in self._marks for edge in (mark.start, mark.end)})
         self.segments = [
@@ -227,6 +229,19 @@ class Passage:
     def original(self) -> str:
         """What the file contains."""
         return original(self._parts)
+
+    def _split(self, writing: Writing) -> list[tuple[int, int]]:
+        """The start and the end of each segment; none ends after an ordinal number, as in "den {1}. Hund"."""
+        spans = writing.split(self._text)
+        if primary_language(writing.language) not in ORDINAL_POINTS:
+            return spans
+        ordinals = tuple(f"{node.name}." for node in self._nodes if node.counts)
+        joined: list[tuple[int, int]] = []
+        for start, end in spans:
+            if joined and self._text[slice(*joined[-1])].endswith(ordinals):
+                start = joined.pop()[0]
+            joined.append((start, end))
+        return joined
 
     def nested(self) -> Iterator[Part]:
         """The texts in marks, in order."""
@@ -306,7 +321,8 @@ class Passage:
             if isinstance(item, Fixed):
                 child = child._replace(clings=item.element.clings)
                 is_break = item.element.wraps
-                self._add(node, _Node(child, self._parts_of(item.pieces), name=item.name, is_break=is_break))
+                parts, counts = self._parts_of(item.pieces), item.element.counts
+                self._add(node, _Node(child, parts, name=item.name, counts=counts, is_break=is_break))
                 self._raw += [None] * len(item.name)
             else:
                 node.children.append(child.number)

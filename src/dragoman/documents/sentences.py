@@ -27,6 +27,7 @@ from dragoman.languages.sentence_marks import (
     SENTENCE_ENDS,
     UNSPACED_ENDS,
     after_closing,
+    begins_inside,
     ends_in_abbreviation,
     follows_end,
     sentence_continues,
@@ -157,7 +158,7 @@ def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, i
         piece = text[last:end]
         has_upper, has_lower = has_upper or piece != piece.lower(), has_lower or piece != piece.upper()
         # The next letter is in lower case, as in "“No!” she said", in a text that is not all in lower case.
-        continues = begins_small(text[end : end + 1]) and end not in starts and (has_upper or not has_lower)
+        continues = begins_inside(text, end) and end not in starts and (has_upper or not has_lower)
         if not (divided or continues or sentence_continues(text, end) or ends_in_abbreviation(piece, primary)):
             yield start, end
             start, has_upper, has_lower = end, False, False

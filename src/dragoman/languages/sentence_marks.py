@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import regex
 
+from dragoman.languages.scripts import begins_small
+
 SENTENCE_ENDS = r"\p{Sentence_Terminal}…།༎-༑"
 """The marks that may end a sentence, as part of a set of characters of the `regex` library."""
 
@@ -48,7 +50,8 @@ LINE_START = regex.compile(rf"\p{{White_Space}}*{_QUOTES}")
 SENTENCE_START = regex.compile(rf"[{SENTENCE_ENDS}]{_QUOTES}\p{{White_Space}}+{_QUOTES}\Z")
 NEAR = 10  # characters between two sentences, at most
 
-_ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
+_ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8}|#|%(?:\d\$)?[diu])\.$")
+"""A number or numeral, or the placeholder of a number."""
 _TITLES = (
     *("डॉ", "प्रो", "पं", "श्री", "सुश्री", "श्रीमती", "कु", "मि", "नं", "ডা", "মো", "মি", "ਡਾ", "ਸ਼੍ਰੀ", "ડૉ", "ડો", "શ્રી"),
     *("திரு", "திருமதி", "డా", "శ్రీ", "ಡಾ", "ಶ್ರೀ", "ഡോ", "ശ്രീ"),
@@ -80,13 +83,23 @@ AFTER_BRACKET = regex.compile(rf"(?<=[{SENTENCE_ENDS}]\p{{Pe}})\s+(?={OPENING}?\
 _LONGEST_ABBREVIATION = 10  # with the character before it
 
 _VOWEL = "[aeiouyáàâäãåāăąæéèêëēėęěíìîïīįıóòôöõøōőœúùûüūůűųýÿ]"
-_AFTER_WORD = regex.compile(
-    rf"(?:[!?…]|\p{{L}}{{2}}(?:{_VOWEL}|(?:{_VOWEL}\p{{L}}|\p{{L}}{_VOWEL})\p{{L}})\.){CLOSING}?\s+\Z",
-    regex.IGNORECASE,
+_SHORT_WORDS = """
+    abb abs abschn abt adr al anh anl anm ans approx apr apt art aufl aug avg bearb bem best bsp ca co corp dec dept dez
+    dipl ebd ed eds ehem einschl engl enz esim est etc evtl excl exkl ext fa febr fig franz gem gen geb gest ggf gov
+    inc incl ing inkl itd itp jan jne kap kat klo kpl lat lit max maks min mind mio misc mod nov no nos nro obr odd
+    odst okt op opr orig osv popr popř poz pozn příp príp prof prot puh rak rel resp rev röm rys sec sect seit sen
+    sep sept sog spec spez tab tel temp tis tit tlf tsd tzn ugs univ urspr usw vers vgl vol vyd vyh wobr ym zák zit
+    zl zob
+"""
+"""Abbreviations with a vowel, which look like words."""
+
+_WORD = (
+    rf"(?<![\p{{L}}.])(?!(?:{'|'.join(_SHORT_WORDS.split())})\.)\p{{L}}{{2,40}}(?<={_VOWEL}\p{{L}}{{0,40}})(?<!nr|str)"
 )
+_AFTER_WORD = regex.compile(rf"(?:[!?…]|(?<={_WORD})\.){CLOSING}?\s+\Z", regex.IGNORECASE)
 """The end of a sentence after a word in Latin script that is no abbreviation: "läuft. ", but not "Abb. "."""
 
-_LONGEST_END = 20
+_LONGEST_END = 20  # with the last letters of the word
 
 _QUOTED = rf"(?<=[{SENTENCE_ENDS}]{CLOSING}+\s*)"
 _CONTINUATIONS = (
@@ -106,6 +119,8 @@ _CONTINUATIONS = (
     r"(?<=\b\d{1,4}\.\s*)\d{1,2}\.(?!\d)|(?<=\d\.)\p{Lo}|[ºª]",
 )
 _CONTINUATION = regex.compile("|".join(_CONTINUATIONS))
+_SPEAKER = regex.compile(r"[–—―]\s*|-\s+")
+"""The dash before who says something: "— Привет! — сказала Анна."."""
 _CLOSED = regex.compile(rf"(?<=\S)(?:[\p{{Pe}}\p{{Pf}}]|[¹²³⁰⁴-⁹]+(?!\w))+\s*|(?:{UNSPACED_ENDS}\s*)+", regex.VERSION1)
 
 
@@ -143,6 +158,13 @@ def after_closing(text: str, place: int) -> int:
     """Where a sentence ends that seems to end before its closing bracket, the number of a note, or another mark."""
     closing = _CLOSED.match(text, place)
     return closing.end() if closing else place
+
+
+def begins_inside(text: str, place: int) -> bool:
+    """Whether what follows a mark begins with a small letter, perhaps after a dash, unlike a sentence."""
+    dash = _SPEAKER.match(text, place)
+    start = dash.end() if dash else place
+    return begins_small(text[start : start + 1])
 
 
 def sentence_continues(text: str, place: int) -> bool:

@@ -22,6 +22,7 @@ class Element:
         kept: It is left alone, with all that it contains.
         apart: Its content is a separate text, as that of a footnote or a drawing is.
         word: It stands for a word: the sentence has a placeholder, such as {1}.
+        counts: It stands for a number, which a full stop may make an ordinal one: "den {1}. Hund".
         alone: It stands for a word only if it touches no letter; otherwise it is probably formatting.
         filled: It stands for a word only if it contains text.
         space: It takes up space: the words on both sides of it are two words, also if there is no space.
@@ -40,6 +41,7 @@ class Element:
     kept: bool = False
     apart: bool = False
     word: bool = False
+    counts: bool = False
     alone: bool = False
     filled: bool = False
     space: bool = False
@@ -57,6 +59,7 @@ LINES = Element(ends=True, lines=True)
 BREAK = Element(ends=True, wraps=True, kept=True)
 DIVIDER = Element(ends=True, kept=True)
 WORD = Element(kept=True, word=True)
+NUMBER = Element(kept=True, word=True, counts=True)
 CODE = Element(kept=True, word=True, alone=True)
 FIELD = Element(kept=True, word=True, filled=True)
 OBJECT = Element(kept=True, space=True)

@@ -15,7 +15,7 @@ from functools import partial
 
 import regex
 
-from dragoman.markup.elements import DIVIDER, WORD, Elements
+from dragoman.markup.elements import DIVIDER, NUMBER, WORD, Elements
 from dragoman.markup.items import Fixed, Item, TextItem
 from dragoman.markup.tags import CodeEdge, match_edges, string_items
 from dragoman.text.placeholders import KEY_REFERENCE, TEMPLATE
@@ -122,6 +122,7 @@ _REPLACED = (
     r"|\{\s*[\w.-]+\s*,\s*(?:number|date|time|duration|list|ordinal|spellout)\b[^{}]*\}"
     r"|(?<![\w:]):[A-Za-z]\w*(?![\w:])"  # of Laravel
 )
+_NUMBER = re.compile(r"#|\{[^,]*,\s*(?:number|ordinal|spellout)\b")
 _IN_STRING = regex.compile(_REPLACED)
 _IN_FORMS = regex.compile(rf"{_QUOTED.pattern}|{_REPLACED}")
 _IN_PLURAL = regex.compile(rf"{_QUOTED.pattern}|#|{_REPLACED}")
@@ -161,7 +162,8 @@ def read_stretch(stretch: StringPart, text: str, encode: Callable[[str], str] = 
     for match in pattern.finditer(text):
         if between := text[position : match.start()]:
             yield TextItem(encode(between), decode_references(between))
-        yield TextItem(encode("''"), "'") if match[0] == "''" else Fixed((encode(match[0]),), WORD)
+        replaced = NUMBER if _NUMBER.match(match[0]) else WORD
+        yield TextItem(encode("''"), "'") if match[0] == "''" else Fixed((encode(match[0]),), replaced)
         position = match.end()
     if position < len(text) or not text:
         yield TextItem(encode(text[position:]), decode_references(text[position:]))

@@ -29,9 +29,14 @@ _UNIT = rf"[\p{{L}}--[{WITHOUT_SPACES}]]{{1,4}}"  # in scripts without spaces, t
 _NUMBERS = regex.compile(_NUMBER)
 _PARTS = regex.compile(rf"\d+(?:{SEPARATOR}\d+)*")
 """Numbers, too, but a space always ends one: 555 123 may be 555,123, or two parts of a telephone number."""
-_THOUSANDS = regex.compile(r"(?<=\d)[.,'’٬ \u00a0\u202f](?=\d{3}(?!\d))")
+_THOUSANDS = regex.compile(
+    r"(?<=\d)[.,'’٬ \u00a0\u202f](?=\d{3}(?!\d))|(?<=^\d\d?(?:,\d\d)*),(?=(?:\d\d,)+\d{3}(?:\.\d+)?$)"
+)
+"""What separates thousands, as in India, too: 1,25,000."""
 _BETWEEN_VALUES = regex.compile("[-/:]")
 """What separates the values of a range, a score, a file number, a date, or a time."""
+_SHORT_RANGE = regex.compile(r"(?<![\d.,])\d{1,3} ?[-–] ?\d{1,3}[., ]\d{3}(?!\d)")
+"""5-15.000 is 5.000-15.000."""
 _CLOCK = regex.compile(r"(\d{1,2})[.:](\d\d)")
 _HOURS = regex.compile(r"\b(\d{1,2})[ \u00a0\u202f]?[hH][ \u00a0\u202f]?(\d\d)\b")
 """A time as in French: 14h30, 14 h 30."""
@@ -64,15 +69,31 @@ _LONGEST_SPELLED = 12
 
 _UNITS = """
     mg mcg µg μg kg g t ml mL cl cL dl dL l L mm cm dm km m mm² cm² dm² km² m² cm³ dm³ km³ m³ ha kB KB MB GB TB mW kW MW
-    GW W mV kV V mA A kHz MHz GHz Hz hPa kPa Pa bar Nm kWh Wh kcal cal kJ J ms min km/h m/s °C °F ° % ‰ € $ £ ¥ ₹ EUR
-    USD GBP
+    GW W mV kV V mA A kHz MHz GHz Hz hPa kPa Pa bar Nm kWh Wh kcal cal kJ J ms min km/h m/s mph °C °F ° % ‰ € $ £ ¥ ₹
+    EUR USD GBP
 """
-"""Units whose symbols are the same in all languages."""
+"""Units whose symbols are the same in all languages that use them."""
+
+_CYRILLIC_UNITS = """
+    мг мкг кг г т мл л мм см дм км м мм² см² км² м² см³ м³ га КБ МБ ГБ ТБ мВт кВт МВт Вт кГц МГц ГГц Гц кПа Па кДж Дж
+    ккал мс мин км/ч м/с
+"""
+_LATIN_UNITS = """
+    mg µg kg g t ml l mm cm dm km m mm² cm² km² m² cm³ m³ ha kB MB GB TB mW kW MW W kHz MHz GHz Hz kPa Pa kJ J
+    kcal ms min km/h m/s
+"""
+"""The same units in the same order."""
 
 _SAME_UNITS = {
     **{"mcg": "µg", "μg": "µg", "KB": "kB", "EUR": "€", "USD": "$", "GBP": "£", "L": "l", "mL": "ml", "cL": "cl"},
-    **{"dL": "dl", "°C": "°", "°F": "°"},
+    **{"dL": "dl", "кБ": "kB", "хв": "min"},
+    **dict.fromkeys(
+        ("kmh", "kph", "km/t", "km/u", "km/tim", "km/Std", "km/hod", "km/godz", "km/óra", "км/год"), "km/h"
+    ),
+    **dict(zip(_CYRILLIC_UNITS.split(), _LATIN_UNITS.split(), strict=True)),
 }
+"""Other symbols of these units, by script and language."""
+
 _SIGN_WORDS = {
     "%": regex.compile(r"pe?r[ -]?[czs]|pct|pour cent|por ?c|pro[czs]|százal|yüzde|проц|відс|प्रतिशत|फ़ीसदी|फीसदी"),
     "€": regex.compile(r"eur|evr|евр|євро|यूरो"),
@@ -80,7 +101,7 @@ _SIGN_WORDS = {
 }
 """What may be written in place of a sign. Other signs and units are not looked for."""
 
-_SYMBOLS = "|".join(map(regex.escape, sorted(_UNITS.split(), key=len, reverse=True)))
+_SYMBOLS = "|".join(map(regex.escape, sorted({*_UNITS.split(), *_SAME_UNITS}, key=len, reverse=True)))
 _WITH_UNIT = regex.compile(
     rf"(?P<before>[%\p{{Sc}}])?[ \u00a0]?[-−]?(?<!{LETTER}|[.,])(?P<number>{_NUMBER})"
     rf"(?:[ \u00a0\u202f]?(?P<after>{_SYMBOLS.replace('/', ' ?/ ?')})(?!{LETTER}))?",
@@ -104,13 +125,16 @@ def count_number(number: str, text: str) -> int:
 
 def may_be_spelled(number: str) -> bool:
     """Whether a number is so small that a translation may write it as a word."""
-    return all(map(_is_small, _groups(number)))
+    return all(map(_is_small, _groups(_value(number))))
 
 
 def check_quantities(source: str, translation: str, languages: tuple[str, str]) -> Iterator[str]:
     """The quantities that a translation lacks, changes or adds: "missing: 15", "missing: 5 mg", "invented: 27"."""
-    ours = _Quantities(_with_plain_numbers(source), number_words(languages[0]))
-    theirs = _Quantities(_with_plain_numbers(translation), number_words(languages[1]))
+    words = [number_words(language) for language in languages]
+    ours, theirs = map(_Quantities, map(_with_plain_numbers, (source, translation)), words)
+    ours.may_differ_in_zeros = theirs.may_differ_in_zeros = (ours.has_thousands or theirs.has_thousands) and (
+        ours.may_spell_zeros or theirs.may_spell_zeros or ours.measures != theirs.measures
+    )
     lost = [*_lost_numbers(ours, theirs), *lost_signs(source, translation), *_changed_units(ours, theirs)]
     yield from (f"missing: {each}" for each in lost)
     if not lost and ours.language:
@@ -152,12 +176,17 @@ def _lacks(one: _Quantities, other: _Quantities, number: str) -> bool:
     return not one.keeps(number) or 0 < one.counts[value] < other.counts[value]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Quantities:
-    """The quantities of a text, and the number words of its language, if they are known."""
+    """The quantities of a text, and the number words of its language, if they are known.
+
+    Attributes:
+        may_differ_in_zeros: Whether 1.25 may be 1,250,000, because one of two texts says "million" or "km", or may.
+    """
 
     text: str
     language: NumberWords | None
+    may_differ_in_zeros: bool = True
 
     @cached_property
     def numbers(self) -> list[str]:
@@ -195,6 +224,23 @@ class _Quantities:
             units[_shortest(_value(match["number"]))][_SAME_UNITS.get(unit, unit)] = match[0]
         return units
 
+    @property
+    def has_thousands(self) -> bool:
+        """Whether a number has so many digits that its zeros may be spelled."""
+        return any(len(each) > 3 for each in self.numbers)
+
+    @property
+    def measures(self) -> set[str]:
+        """The known units except signs and currencies, one of which may be a thousand times another one."""
+        return {unit for units in self.units.values() for unit in units if unit[:1].isalpha()}
+
+    @property
+    def may_spell_zeros(self) -> bool:
+        """Whether the text may have a word such as "million"."""
+        return (
+            self.language is None or self.language.spells_zeros(self.text) or _SHORT_RANGE.search(self.text) is not None
+        )
+
     @cached_property
     def numbers_with_signs(self) -> set[str]:
         """The numbers with a known unit."""
@@ -230,7 +276,11 @@ class _Quantities:
         if len(groups) > 1 and "".join(groups) in other.together:
             return True
         written = {"".join(each) for each in map(_groups, other.numbers) if len(each) > 1}
-        return any(parts.issuperset(groups) for digits, parts in self.together.items() if digits in written)
+        return any(
+            parts.issuperset(groups) and sum(map(len, groups)) <= len(digits)
+            for digits, parts in self.together.items()
+            if digits in written
+        )
 
     @cached_property
     def _groups(self) -> set[str]:
@@ -245,15 +295,17 @@ class _Quantities:
 
     def may_mean(self, number: str) -> bool:
         """Whether a number of a translation may come from this text."""
-        hours = [str(int(number) % 12), str(int(number) + 12)] if number.isdecimal() and len(number) < 3 else []
+        others = ["2"] if number == "50" else []  # "half" for 50 %
+        if number.isdecimal() and int(number) <= 24:
+            others += [str(int(number) % 12), str(int(number) + 12)]  # the other clock
         is_part = self._groups.issuperset(group.lstrip("0") for part in number.split() for group in _groups(part))
-        return is_part or any(map(self.keeps, (number, *hours)))
+        return is_part or any(map(self.keeps, (number, *others)))
 
     def keeps(self, number: str) -> bool:
         """Whether the text contains a number, in digits or in words."""
         if self._reverses(number):
             return False
-        if is_kept(number, self.text):
+        if is_kept(number, self.text, self.may_differ_in_zeros):
             return True
         if not self.language:
             return False
@@ -280,10 +332,15 @@ def _changed_units(ours: _Quantities, theirs: _Quantities) -> Iterator[str]:
     for value, units in ours.units.items():
         found = theirs.units.get(value, {})
         for unit, written in units.items():
-            if not unit or not found or unit in found:
+            if not unit or not found or any(_is_same_unit(unit, other) for other in found):
                 continue
             if "" not in found or (unit in _SIGN_WORDS and not _SIGN_WORDS[unit].search(text)):
                 yield written.strip()
+
+
+def _is_same_unit(unit: str, other: str) -> bool:
+    """Whether two units are the same; those of temperatures, °C and °F, need not be named."""
+    return unit == other or ("°" in (unit, other) and unit[:1] == other[:1])
 
 
 def lost_signs(source: str, translation: str) -> Iterator[str]:
@@ -295,25 +352,27 @@ def lost_signs(source: str, translation: str) -> Iterator[str]:
             yield f"-{number}"
 
 
-def is_kept(number: str, text: str) -> bool:
+def is_kept(number: str, text: str, may_differ_in_zeros: bool = True) -> bool:
     """Whether a text contains a number, perhaps as people write it in another language.
 
     Separators, the order of a date, the name of its month and the words between the values of a range may differ, and
-    so may the clock (7:30 pm, 19:30), the digits of a decade (1990s, 90er), the spelled zeros of a large number
-    (4,700,000 and 4.7 million), and numerals (18, XVIII).
+    so may the clock (7:30 pm, 19:30), the digits of a decade (1990s, 90er), numerals (18, XVIII), and, if allowed, the
+    spelled zeros of a large number (4,700,000 and 4.7 million).
     """
     number = _NUMBERS.findall(number)[0]  # without its sign, unit and currency
     others, found = _written_numbers(text)
     if (clock := _CLOCK.fullmatch(number)) and not found.isdisjoint(_other_times(*clock.groups())):
         return True
     value = _value(number)
-    if any(_may_be_same(_shortest(value), other) for other in found):
+    if any(_may_be_same(_shortest(value), other, may_differ_in_zeros) for other in found):
         return True
     if len(_groups(value)) > 2:
         return _is_date_kept(value, others)
     parts = _BETWEEN_VALUES.split(number)
     values = [_shortest(_value(part)) for part in parts]
-    return len(parts) > 1 and all(any(_may_be_same(value, other) for other in found) for value in values)
+    return len(parts) > 1 and all(
+        any(_may_be_same(value, other, may_differ_in_zeros) for other in found) for value in values
+    )
 
 
 @lru_cache(maxsize=16)
@@ -370,14 +429,15 @@ def _other_times(hour: str, minutes: str) -> Iterator[str]:
     )
 
 
-def _may_be_same(value: str, other: str) -> bool:
-    """Whether two values may be the same: those of a decade, or a large number whose zeros are spelled."""
+def _may_be_same(value: str, other: str, may_differ_in_zeros: bool) -> bool:
+    """Whether two values may be the same: those of a decade, or a large number whose zeros may be spelled."""
     if value == other:
         return True
     shorter, longer = sorted((value, other), key=_size)
     if longer.isdigit() and len(longer) == 4 and longer[:2] in {"18", "19", "20"} and longer[2:] == shorter:
         return True
-    return _size(longer) - _size(shorter) > 2 and longer.strip("0") == shorter.replace(".", "").strip("0")
+    differ_in_zeros = _size(longer) - _size(shorter) > 2 and longer.strip("0") == shorter.replace(".", "").strip("0")
+    return may_differ_in_zeros and differ_in_zeros
 
 
 def _size(value: str) -> int:

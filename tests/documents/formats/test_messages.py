@@ -105,6 +105,11 @@ MESSAGES = {
         ["Dies ist die", "{1}te Datei", "{1}te Datei", "hier"],
         "DIES IST DIE {n, selectordinal, one {#TE DATEI} other {#TE DATEI}} HIER",
     ),
+    "ordinal with a point": (
+        "{n, selectordinal, one {Den #. Hund} other {Den #. Hund}} sah ich am {d, number}. Tag. Er schlief",
+        ["Den {1}. Hund", "Den {1}. Hund", "sah ich am {1}. Tag.", "Er schlief"],
+        "{n, selectordinal, one {DEN #. HUND} other {DEN #. HUND}} SAH ICH AM {d, number}. TAG. ER SCHLIEF",
+    ),
     "nested": (
         "{g, select, male {{n, plural, one {Ein Hund} other {Seine # Hunde}}} other {{n, plural, other {Ihre Hunde}}}}",
         ["Ein Hund", "Seine {1} Hunde", "Ihre Hunde"],

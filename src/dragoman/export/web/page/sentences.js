@@ -6,7 +6,7 @@ import { ORDINAL_POINTS, WITHOUT_SPACES } from "./tables.js";
 // What the browser takes for the end of a sentence: single letters as in "z. B.", and words before a name or a number.
 const ABBREVIATION =
   /(?<!\p{L})(?:\p{L}|abb|abs|bd|bzw|ca|dr|evtl|fr|hr|inkl|jr|mlle|mme|mrs?|ms|mt|nr|prof|sra?|str?|tel|vgl|vs|zzgl)\.\p{Zs}*$/iu;
-const ORDINAL = /(?<![\p{L}\d.,])\d{1,2}\.\p{Zs}*$/u; // "der 2. Weltkrieg"
+const ORDINAL = /(?<![\p{L}\d.,])(?:\d{1,2}|#|%(?:\d\$)?[diu])\.\p{Zs}*$/u; // "der 2. Weltkrieg", "der %d. Hund"
 const NO_SPACE = /[!-~]$/; // "?" in an address: after such a mark, only white space ends a sentence
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 const SPACES_AT_END = /[\p{White_Space}\x1c-\x1f]+$/u; // those that Python strips
