@@ -8,33 +8,33 @@ or if a sign or unit is next to it. A number word of the source is lost if the t
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import regex
 
+from dragoman.languages.number_names import find_month_numbers, find_months, han_values
 from dragoman.languages.number_words import NumberWords, number_words
 from dragoman.languages.scripts import WITHOUT_SPACES
 from dragoman.text.placeholders import LETTER, SEPARATOR, Span, find_spans, match_between
+from dragoman.text.plain_numbers import NUMBER as _NUMBER
+from dragoman.text.plain_numbers import in_ascii as _in_ascii
+from dragoman.text.plain_numbers import number_value as _value
+from dragoman.text.plain_numbers import plain_numbers
 
 MAX_SPELLED = 12
 """Numbers up to this one are often spelled as words."""
 
-_NUMBER = rf"(?>\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:{SEPARATOR}\d+)*)"
-_POINTS = str.maketrans({",": ".", "٫": ".", ":": "."})
 _UNIT = rf"[\p{{L}}--[{WITHOUT_SPACES}]]{{1,4}}"  # in scripts without spaces, the next word follows
 _NUMBERS = regex.compile(_NUMBER)
 _PARTS = regex.compile(rf"\d+(?:{SEPARATOR}\d+)*")
 """Numbers, too, but a space always ends one: 555 123 may be 555,123, or two parts of a telephone number."""
-_THOUSANDS = regex.compile(r"(?<=\d)[.,'’٬ \u00a0\u202f](?=\d{3}(?!\d))")
+_PART_OF_WORD = regex.compile(rf"[{LETTER}&&\p{{L}}]\d", regex.VERSION1)
 _BETWEEN_VALUES = regex.compile("[-/:]")
 """What separates the values of a range, a score, a file number, a date, or a time."""
 _CLOCK = regex.compile(r"(\d{1,2})[.:](\d\d)")
-_HOURS = regex.compile(r"\b(\d{1,2})[ \u00a0\u202f]?[hH][ \u00a0\u202f]?(\d\d)\b")
-"""A time as in French: 14h30, 14 h 30."""
 _NEGATIVE = regex.compile(rf"(?<![^\s(\[{{„“«\"'])[-−]\p{{Sc}}?({_NUMBER})")
 _AFTER_DASH = regex.compile(rf"[-−–‑]\s?\p{{Sc}}?\s?({_NUMBER})")
 """Numbers that may be negative, or follow a hyphen: a name such as Apollo -11 may be written Apollo-11."""
@@ -48,7 +48,6 @@ _HALF_BEFORE = regex.compile(r"\b(?:halb|halv|half|půl|fél)\s+$", regex.IGNORE
 """What precedes the hour that comes next: "halb vier" is 3:30, except in English."""
 _ROMAN = regex.compile(rf"(?<!{LETTER})([IVXLCDM]{{2,}}|[VX])(?:th|st|nd|rd|e|er|ème)?(?!{LETTER})", regex.VERSION1)
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
-_FRACTION = regex.compile("([0-9]?)([¼-¾⅐-⅞])")
 _DECADE = regex.compile(r"(?:18|19|20)([1-9]0)")
 _NEAR = 10
 """Characters between numbers that may be written as one: "Artikel 6 Absatz 1", "6.1"."""
@@ -109,15 +108,14 @@ def may_be_spelled(number: str) -> bool:
 
 def check_quantities(source: str, translation: str, languages: tuple[str, str]) -> Iterator[str]:
     """The quantities that a translation lacks, changes or adds: "missing: 15", "missing: 5 mg", "invented: 27"."""
-    ours = _Quantities(_with_plain_numbers(source), number_words(languages[0]))
-    theirs = _Quantities(_with_plain_numbers(translation), number_words(languages[1]))
-    lost = [*_lost_numbers(ours, theirs), *lost_signs(source, translation), *_changed_units(ours, theirs)]
-    yield from (f"missing: {each}" for each in lost)
+    ours, theirs = map(_Quantities.of, (source, translation), languages)
+    lost = [*_lost_numbers(ours, theirs), *lost_signs(ours.text, theirs.text), *_changed_units(ours, theirs)]
+    yield from (f"missing: {ours.as_written(each)}" for each in lost)
     if not lost and ours.language:
         yield from (
-            f"invented: {each}"
+            f"invented: {theirs.as_written(each)}"
             for each in theirs.numbers
-            if not ours.may_mean(each) and not theirs.is_part_of(each, ours)
+            if not ours.may_mean(each) and not ours.names_month(each, theirs) and not theirs.is_part_of(each, ours)
         )
 
 
@@ -128,7 +126,10 @@ def _lost_numbers(ours: _Quantities, theirs: _Quantities) -> Iterator[str]:
     lost = [
         number
         for number in ours.numbers
-        if not any(map(theirs.keeps, (number, *ours.other_hours(number)))) and not ours.is_part_of(number, theirs)
+        if not any(map(theirs.keeps, (number, *ours.other_hours(number))))
+        and not theirs.names_month(number, ours)
+        and not theirs.has_in_date(number, ours)
+        and not ours.is_part_of(number, theirs)
     ]
     fewer = [
         word
@@ -149,15 +150,35 @@ def _lost_numbers(ours: _Quantities, theirs: _Quantities) -> Iterator[str]:
 def _lacks(one: _Quantities, other: _Quantities, number: str) -> bool:
     """Whether a text has a number less often than another one, or not at all."""
     value = _shortest(_value(number))
+    if one.names_month(number, other):
+        return False
     return not one.keeps(number) or 0 < one.counts[value] < other.counts[value]
 
 
 @dataclass(frozen=True)
 class _Quantities:
-    """The quantities of a text, and the number words of its language, if they are known."""
+    """The quantities of a text.
+
+    Attributes:
+        text: The text with plain numbers.
+        written: How the text wrote some of them.
+        code: The code of its language.
+        language: The number words of its language, if they are known.
+    """
 
     text: str
+    written: Mapping[str, str]
+    code: str
     language: NumberWords | None
+
+    @classmethod
+    def of(cls, text: str, language: str) -> _Quantities:
+        """The quantities of a text in a language."""
+        return cls(*plain_numbers(text, language), language, number_words(language))
+
+    def as_written(self, quantity: str) -> str:
+        """A quantity as the text wrote its number: "2 million" for 2000000."""
+        return _NUMBERS.sub(lambda match: self.written.get(match[0], match[0]), quantity)
 
     @cached_property
     def numbers(self) -> list[str]:
@@ -183,7 +204,7 @@ class _Quantities:
         return [
             each
             for start, each in found
-            if not (may_be_spelled(each) and self.text[max(0, start - 1) : start].isalpha())
+            if not (may_be_spelled(each) and _PART_OF_WORD.match(self.text, max(0, start - 1)))
         ]
 
     @cached_property
@@ -199,6 +220,33 @@ class _Quantities:
     def numbers_with_signs(self) -> set[str]:
         """The numbers with a known unit."""
         return {match["number"] for match in _WITH_UNIT.finditer(self.text) if match["before"] or match["after"]}
+
+    @cached_property
+    def months(self) -> frozenset[str]:
+        """The numbers of the months that the text may name in words."""
+        return frozenset(map(str, find_months(self.text, self.code)))
+
+    def names_month(self, number: str, other: _Quantities) -> bool:
+        """Whether the text names a month in words of which another text has the number only: May, 5月."""
+        return number in other.month_numbers and str(int(number)) in self.months
+
+    def has_in_date(self, number: str, other: _Quantities) -> bool:
+        """Whether a number is one of a date in digits whose month another text names: 3 of 3.05.2020 and May 3, 2020."""
+        if not other.months:
+            return False
+        dates = [groups for each in self.numbers if len(groups := _groups(each)) > 1]
+        return any(
+            number.lstrip("0") in (group.lstrip("0") for group in date) and _has_month(date, other.numbers, other.months)
+            for date in dates
+        )
+
+    @cached_property
+    def _han_values(self) -> frozenset[str]:
+        return frozenset(map(str, han_values(self.text)))
+
+    @cached_property
+    def month_numbers(self) -> frozenset[str]:
+        return find_month_numbers(self.text, self.code)
 
     def other_hours(self, written: str) -> list[str]:
         """The same hour on the other clock (21 for 9 pm), or the one before it ("halb vier" is 3:30)."""
@@ -253,11 +301,11 @@ class _Quantities:
         """Whether the text contains a number, in digits or in words."""
         if self._reverses(number):
             return False
-        if is_kept(number, self.text):
+        value, groups = _value(number), _groups(number)
+        if is_kept(number, self.text, self.months) or value in self._han_values:
             return True
         if not self.language:
             return False
-        value, groups = _value(number), _groups(number)
         if value.isdigit():
             decade = _DECADE.fullmatch(value)
             values = [int(value), *([int(decade[1])] if decade else [])]  # the fifties
@@ -295,7 +343,7 @@ def lost_signs(source: str, translation: str) -> Iterator[str]:
             yield f"-{number}"
 
 
-def is_kept(number: str, text: str) -> bool:
+def is_kept(number: str, text: str, months: Collection[str] = ()) -> bool:
     """Whether a text contains a number, perhaps as people write it in another language.
 
     Separators, the order of a date, the name of its month and the words between the values of a range may differ, and
@@ -310,7 +358,9 @@ def is_kept(number: str, text: str) -> bool:
     if any(_may_be_same(_shortest(value), other) for other in found):
         return True
     if len(_groups(value)) > 2:
-        return _is_date_kept(value, others)
+        return _is_date_kept(value, others, months)
+    if len(_groups(value)) == 2 and _has_month(_groups(value), others, months):
+        return True
     parts = _BETWEEN_VALUES.split(number)
     values = [_shortest(_value(part)) for part in parts]
     return len(parts) > 1 and all(any(_may_be_same(value, other) for other in found) for value in values)
@@ -340,22 +390,29 @@ def _roman_value(numeral: str) -> int:
     return sum(-one if one < other else one for one, other in zip(digits, [*digits[1:], 0], strict=True))
 
 
-def _with_plain_numbers(text: str) -> str:
-    """The text with fractions in digits, 5 3/4 for 5¾, and with times as in most languages, 14:30 for 14h30."""
-    text = _HOURS.sub(r"\1:\2", text)
-    return _FRACTION.sub(
-        lambda match: f"{match[1]} {unicodedata.normalize('NFKC', match[2]).replace('⁄', '/')}".lstrip(), text
-    )
-
-
-def _is_date_kept(date: str, others: Sequence[str]) -> bool:
+def _is_date_kept(date: str, others: Sequence[str], months: Collection[str]) -> bool:
     """Whether numbers contain those of a date or a version, in any order, or the name of its month is written."""
     groups = [group.lstrip("0") for group in _groups(date)]
     if dates := [each for other in others if len(each := _groups(other)) == len(groups)]:
         return any(_sorted_date(_groups(date)) == _sorted_date(each) for each in dates)
-    found = {group.lstrip("0") for other in others for group in _groups(other)}
+    if months:
+        return _has_month(groups, others, months)
+    found = _all_groups(others)
     small = [group for group in groups if _is_small(group)]
     return found.issuperset(set(groups) - set(small)) and (len(small) < 2 or not found.isdisjoint(small))
+
+
+def _has_month(date: Sequence[str], others: Sequence[str], months: Collection[str]) -> bool:
+    """Whether a month is named that one number of a date may mean, and others are those that the rest means."""
+    groups, found = [group.lstrip("0") for group in date], _all_groups(others)
+    return any(
+        month in months and found.issuperset([*groups[:index], *groups[index + 1 :]])
+        for index, month in enumerate(groups)
+    )
+
+
+def _all_groups(numbers: Sequence[str]) -> set[str]:
+    return {group.lstrip("0") for number in numbers for group in _groups(number)}
 
 
 def _sorted_date(groups: Sequence[str]) -> list[str]:
@@ -395,19 +452,6 @@ def _shortest(value: str) -> str:
     return value.lstrip("0").rstrip("0").rstrip(".") if "." in value else value.lstrip("0")
 
 
-def _value(number: str) -> str:
-    """A number in the digits of ASCII, without separators of thousands, and with a point before decimals.
-
-    The parts of a time may be separated by a point, too.
-    """
-    return _THOUSANDS.sub("", _in_ascii(number)).translate(_POINTS)
-
-
 def _groups(number: str) -> list[str]:
     """The groups of digits of a number, in those of ASCII."""
     return regex.findall("[0-9]+", _in_ascii(number))
-
-
-def _in_ascii(text: str) -> str:
-    """The text with the digits of ASCII in place of all others."""
-    return "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text)
