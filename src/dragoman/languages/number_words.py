@@ -13,6 +13,7 @@ from functools import cache, cached_property
 import regex
 
 from dragoman.languages.codes import primary_language
+from dragoman.languages.number_names import MIN_INFLECTED, multipliers
 
 _WORDS = {
     "cs": """0 nula ~ nul* žádn*; 1 ~ jed* prvn* jednou; 2 dva dvě ~ dvou* dvěma druh* dvoj* oba obě obou* dvakrát
@@ -212,6 +213,10 @@ def number_words(language: str) -> NumberWords | None:
         certain.update({form: int(number) for form in sure if not form.endswith("*")})
         beginnings = tuple(form[:-1] for form in forms if form.endswith("*"))
         possible[int(number)] = frozenset(form for form in forms if not form.endswith("*")), beginnings
+    for name, value in multipliers(language).items():
+        whole, beginnings = possible.get(value, _NONE)
+        is_long = len(name) >= MIN_INFLECTED
+        possible[value] = (whole, (*beginnings, name)) if is_long else (whole | {name}, beginnings)
     return NumberWords(certain, possible)
 
 

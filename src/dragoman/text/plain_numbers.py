@@ -31,6 +31,9 @@ _FRACTION = regex.compile("([0-9]?)([¼-¾⅐-⅞])")
 _AMOUNT = rf"(?>\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,'’٫٬\u00a0\u202f-]\d+)*)"
 """A number that is no time, date or fraction, or a range such as 2-3."""
 
+_SPACED_DECIMALS = r"\d{1,3}\. \d{1,2}(?!\d)"
+"""The decimals of many Indian texts before "lakh" and the like: 2. 19 crore."""
+
 _SPACE = r"[ \u00a0\u202f]?"
 _JOINED = rf"[\p{{Hangul}}{WITHOUT_SPACES}]"
 """Letters of scripts in which other words follow the name of a number without a space."""
@@ -62,7 +65,7 @@ def plain_numbers(text: str, language: str) -> tuple[str, dict[str, str]]:
 
     def in_digits(match: regex.Match[str], number: str) -> str:
         if number != match[0]:
-            written[number] = match[0]
+            written[number] = match[0].rstrip(".")
         return number
 
     text = _HOURS.sub(r"\1:\2", unicodedata.normalize("NFC", text))
@@ -96,14 +99,17 @@ def in_ascii(text: str) -> str:
 
 @cache
 def _large_numbers(language: str) -> regex.Pattern[str] | None:
-    """Finds numbers with the names of large ones: "2 million", "1 lakh crore", 1億2000万, 3万5000."""
+    """Finds numbers with the names of large ones: "2 million", "1 lakh crore", 1億2000万, 3万5000, 51 हजार 694."""
     names = sorted(multipliers(language), key=len, reverse=True)
     if not names:
         return None
-    term = rf"(?P<number>{_AMOUNT})(?P<names>(?:{_SPACE}(?:{'|'.join(map(_name_pattern, names))}))+)"
+    any_name = "|".join(map(_name_pattern, names))
+    thousand = "|".join(_name_pattern(name) for name in names if multipliers(language)[name] == 1000)
+    amount = rf"{_SPACED_DECIMALS}|{_AMOUNT}" if decimal_mark(language) == "." else _AMOUNT
+    term = rf"(?P<number>{amount})(?P<names>(?:{_SPACE}(?:{any_name}))+)"
+    rest = rf"(?<={_JOINED})(?P<number>{_AMOUNT})|(?<={thousand or '(?!)'}) (?P<number>\d{{3}})(?!{LETTER}|{SEPARATOR}\d)"
     return regex.compile(
-        rf"(?<!{LETTER}|[%{{\\:/第]|제){term}(?:{_SPACE}{term})*(?:(?<={_JOINED})(?P<number>{_AMOUNT}))?",
-        regex.IGNORECASE | regex.VERSION1,
+        rf"(?<!{LETTER}|[%{{\\:/第]|제){term}(?:,?{_SPACE}{term})*(?:{rest})?", regex.IGNORECASE | regex.VERSION1
     )
 
 
@@ -140,7 +146,7 @@ def _amounts(number: str, language: str) -> list[Decimal]:
     """The values of a number before the name of a large one, or of a range; none if it is something else."""
     mark = decimal_mark(language)
     values = []
-    for part in in_ascii(number).split("-"):
+    for part in in_ascii(number).replace(". ", ".").split("-"):
         has_decimals = mark and part.count(mark) == 1 and part.replace(mark, "").isdecimal()
         # 1.234 billion are no thousands
         values.append(part.replace(mark, ".") if has_decimals else number_value(part))

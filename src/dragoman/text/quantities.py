@@ -58,7 +58,7 @@ _QUANTITY = regex.compile(
     rf"(?:[ \u00a0]?[%‰°\p{{Sc}}][CF]?(?!{LETTER}))?",
     regex.VERSION1,
 )
-_LONGEST_SPELLED = 12
+_LONGEST_SPELLED = 15
 """Digits of a number that is looked for in words."""
 
 _UNITS = """
@@ -115,7 +115,7 @@ def check_quantities(source: str, translation: str, languages: tuple[str, str]) 
         yield from (
             f"invented: {theirs.as_written(each)}"
             for each in theirs.numbers
-            if not ours.may_mean(each) and not ours.names_month(each, theirs) and not theirs.is_part_of(each, ours)
+            if not ours.may_mean(each) and not ours.has(each, theirs) and not theirs.is_part_of(each, ours)
         )
 
 
@@ -126,8 +126,7 @@ def _lost_numbers(ours: _Quantities, theirs: _Quantities) -> Iterator[str]:
     lost = [
         number
         for number in ours.numbers
-        if not any(map(theirs.keeps, (number, *ours.other_hours(number))))
-        and not theirs.names_month(number, ours)
+        if not theirs.has(number, ours)
         and not theirs.has_in_date(number, ours)
         and not ours.is_part_of(number, theirs)
     ]
@@ -140,7 +139,7 @@ def _lost_numbers(ours: _Quantities, theirs: _Quantities) -> Iterator[str]:
         _lacks(ours, theirs, number) for number in (*theirs.numbers, *(str(value) for _, value in theirs.words))
     )
     for number in lost:
-        may_be_word = may_be_spelled(number) and (not theirs.language or _value(number) == "1")
+        may_be_word = may_be_spelled(ours.as_written(number)) and (not theirs.language or _value(number) == "1")
         if not may_be_word or has_others or number in ours.numbers_with_signs:
             yield number
     if has_others:
@@ -150,9 +149,7 @@ def _lost_numbers(ours: _Quantities, theirs: _Quantities) -> Iterator[str]:
 def _lacks(one: _Quantities, other: _Quantities, number: str) -> bool:
     """Whether a text has a number less often than another one, or not at all."""
     value = _shortest(_value(number))
-    if one.names_month(number, other):
-        return False
-    return not one.keeps(number) or 0 < one.counts[value] < other.counts[value]
+    return not one.has(number, other) or 0 < one.counts[value] < other.counts[value]
 
 
 @dataclass(frozen=True)
@@ -226,9 +223,18 @@ class _Quantities:
         """The numbers of the months that the text may name in words."""
         return frozenset(map(str, find_months(self.text, self.code)))
 
-    def names_month(self, number: str, other: _Quantities) -> bool:
-        """Whether the text names a month in words of which another text has the number only: May, 5月."""
-        return number in other.month_numbers and str(int(number)) in self.months
+    def has(self, number: str, other: _Quantities) -> bool:
+        """Whether the text has a number of another one, perhaps on the other clock, or as the name of a month.
+
+        Of 1.5 million, one number must be a word: "one and a half million".
+        """
+        if any(map(self.keeps, (number, *other.other_hours(number)))):
+            return True
+        if number in other.month_numbers:
+            return str(int(number)) in self.months
+        written = other.as_written(number)
+        parts = _groups(written) if written != number and may_be_spelled(written) and self.language else []
+        return len(parts) > 1 and any(self.language.may_spell(int(part), self.text) for part in parts)
 
     def has_in_date(self, number: str, other: _Quantities) -> bool:
         """Whether a number is one of a date in digits whose month another text names: 3 of 3.05.2020 and May 3, 2020."""
