@@ -100,6 +100,24 @@ def test_held_out_text_is_recognized_if_it_looks_the_same(ignore_punctuation: bo
     assert [pair for pair in [*same, *others] if pair not in text] == others
 
 
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("ខ្ញុំ​ជា​គ្រូ", "ខ្ញុំជាគ្រូ"),
+        ("น้ำเย็น", "น้ํ​าเย็น"),
+        ("ＡＢＣ１２", "ABC12"),
+        ("ｶﾒﾗ", "カメラ"),
+        ("ﻻ", "لا"),
+        ("می‌رود", "میرود"),
+        ("❤️ da", "❤ da"),
+        ("ﬁnden", "finden"),
+    ],
+)
+def test_held_out_text_is_recognized_in_other_characters(text: str, other: str) -> None:
+    for one, two in ((text, other), (other, text)):
+        assert Pair("Es.", one) in HeldOutText([Pair("Ein Hund.", two)])
+
+
 def test_the_seed_decides_what_is_held_out(data: Data) -> None:
     first, again, other = (split_pairs(PAIRS, data, seed, no_update) for seed in (1, 1, 2))
     assert first == again

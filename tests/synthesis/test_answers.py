@@ -111,10 +111,11 @@ def test_one_answer_for_many_sentences_is_no_translation(pairs: list[Pair]) -> N
     for number, pair in enumerate(pairs[:500]):
         same.add(pair.source, pair.target)
         same.add("Ja.", "Yes.")
-        same.add(f"Was {number % 10}?", "What?")
+        same.add(f"Was {number}?", "What?")
+        same.add(f"Was ist es {number % 10}?", "What is it?")
         assert not same.found
-    for pair in pairs[500:511]:
-        same.add(pair.source, "Buy more.")
+    for number, pair in enumerate(pairs[500:511]):
+        same.add(pair.source, Rejected("too short", "Buy more.") if number % 2 else "Buy more.")
     assert same.found == {"Buy more."}
     assert same.reject("Buy more.") == Rejected(SAME, "Buy more.")
 

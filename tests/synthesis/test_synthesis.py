@@ -384,6 +384,34 @@ def test_one_answer_for_all_sentences_is_not_kept(synthesize: Any, server: Teach
     assert not (tmp_path / "out.tsv").exists()
 
 
+def test_a_message_about_a_limit_is_not_the_last_answer(
+    synthesize: Any, server: TeacherServer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    """It comes as an answer, like a translation, and is no longer true when the command is repeated."""
+    translate, places = server.translate, {pair.source: number for number, pair in enumerate(pairs)}
+    server.translate = lambda source: translate(source) if places[source] < 60 else "Free limit reached, come later."
+    stopped = synthesize("--parallel", "1")
+    assert (stopped.code, "one answer for many sentences will be sent again" in stopped.error) == (2, True)
+    server.translate = translate
+    asked = len(server.bodies)
+    assert synthesize("--resume").code == 0
+    assert read_output(tmp_path / "out.tsv") == [(pair.source, pair.target) for pair in pairs]
+    assert len(server.bodies) - asked == 6, "translated sentences are not sent again"
+
+
+def test_many_bad_requests_do_not_take_long(
+    synthesize: Any, server: TeacherServer, pairs: list[Pair], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a sentence that the server has answered before, requests that fail again are to blame."""
+    monkeypatch.setattr("dragoman.synthesis.collect._FIRST_WAIT", 0.001)
+    monkeypatch.setattr("dragoman.synthesis.collect._LONGEST_WAIT", 0.01)
+    server.bad = {pairs[number].source: 500 for number in range(40, LINES, 10)}
+    outcome = synthesize("--max-rejected", "0.9")
+    assert outcome.code == 0, outcome.error
+    assert read_output(tmp_path / "out.tsv") == [(pair.source, pair.target) for pair in pairs[:40]]
+    assert len(server.bodies) < 4 + 3 * 8 + 2
+
+
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_the_output_has_no_line_that_cannot_be_read(
     side: str, synthesize: Any, server: TeacherServer, pairs: list[Pair], mono: Path, tmp_path: Path

@@ -368,7 +368,7 @@ def synthesize_text(
         try:
             with stop_on_signals(flag, line.log, "after the answers to what was sent"):
                 complete = synthesis.run(line.update)
-            written = None if flag.requested else synthesis.write(output, marked=marked)
+            written = None if flag.requested else synthesis.write(output, marked=marked, update=line.update)
         except UserError as error:
             kept = f"\n{directory} keeps the answers so far; to continue, add --resume" if len(answers) else ""
             raise UserError(f"{error}{kept}") from None

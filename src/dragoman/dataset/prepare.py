@@ -60,7 +60,7 @@ from dragoman.text.multilingual import in_direction, name_direction, without_lan
 from dragoman.text.registry import describe_vocabularies, load_tokenizers, save_tokenizers, tokenizers_digest
 from dragoman.text.tokenizer import Tokenizer
 
-FORMAT = 5
+FORMAT = 6
 """Increase this number if a change prepares the same text differently; older entries are then ignored."""
 
 

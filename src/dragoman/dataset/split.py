@@ -17,7 +17,7 @@ from dragoman.settings import Data
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
 from dragoman.system.resumable import Entry
-from dragoman.text.normalization import compared_form, simplify, visible_form
+from dragoman.text.normalization import basic_form, collapse_spaces, simplify
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class HeldOutText:
     Attributes:
         pairs: The pairs.
         ignore_punctuation: Whether text that differs only in case and punctuation is the same. Differences in spaces,
-            invisible characters and the spelling of accents never count: tokenizers do not distinguish them either.
+            invisible characters and the forms of letters never count: most tokenizers do not distinguish them either.
     """
 
     pairs: Sequence[Pair]
@@ -41,7 +41,8 @@ class HeldOutText:
         return any(self._key(text) in self._texts[language] for language, text in texts)
 
     def _key(self, text: str) -> str:
-        return simplify(visible_form(text)) if self.ignore_punctuation else compared_form(text)
+        basic = basic_form(text)
+        return simplify(basic) if self.ignore_punctuation else collapse_spaces(basic)
 
     @cached_property
     def _texts(self) -> dict[str, set[str]]:

@@ -28,6 +28,9 @@ _BRACE = re.compile(r"[{}]")
 _QUOTED = regex.compile(r"''|'[{}#|][^']*+(?:''[^']*+)*+'")
 """Two apostrophes stand for one, and braces between apostrophes are text."""
 
+_LINE = regex.compile(r"(?:\A|\s*+\|++)\s*+(?:(?:\{[\d, ]++\}|[\[\]][^\W\d]*+[-\d*]?[\d]*+ ?, ?[-+*\w]++[\[\]])\s*+)?+")
+"""What divides forms, with the numbers that the next one is for: `|{1} `, `|[2,*] `."""
+
 MAX_DEPTH = 10
 """Messages with more forms inside of each other are kept."""
 
@@ -52,15 +55,25 @@ class StringPart:
 
 
 def find_stretches(text: str) -> list[StringPart]:
-    """The texts of a string, and the structure of a message between them, in order."""
+    """The texts of a string, and the structure of a message or lines between them, in order."""
     if not _COMPLEX.search(text):
-        return [StringPart(0, len(text), is_text=True)]
+        return list(_divide_at_lines(text))
     for readable in (_QUOTED.sub(lambda match: "\0" * len(match[0]), text), text):
         braces = match_edges(CodeEdge(match.start(), "", match[0] == "{") for match in _BRACE.finditer(readable))
         found = [each for each in _Message(readable, braces).stretches(0, len(text), 0, False) if each.start < each.end]
         if len(found) > 1:
             return found
-    return [StringPart(0, len(text), is_text=True)]
+    return list(_divide_at_lines(text))
+
+
+def _divide_at_lines(text: str) -> Iterator[StringPart]:
+    """The texts of a string between vertical lines: forms of Laravel, Symfony and Vue, or parts of a title."""
+    position = 0
+    for match in _LINE.finditer(text) if "|" in text else ():
+        yield StringPart(position, match.start(), is_text=True)
+        yield StringPart(*match.span(), is_text=False)
+        position = match.end()
+    yield StringPart(position, len(text), is_text=True)
 
 
 @dataclass(frozen=True)
@@ -157,7 +170,7 @@ def quote_apostrophes(message: str) -> Callable[[str], str]:
 
     So are all others if they are in the message.
     """
-    if len(find_stretches(message)) < 2:
+    if not any(each.has_forms for each in find_stretches(message)):
         return str
     pattern = re.compile("'" if "''" in message else "'(?=[{}#|])")
     return lambda text: pattern.sub("''", text)

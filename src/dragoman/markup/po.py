@@ -10,10 +10,12 @@ import codecs
 import gettext
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from dragoman.errors import UserError, shortened
 from dragoman.markup.units import State, UnitSegment
+from dragoman.text.placeholders import find_spans
 
 MAX_CHARACTERS = 100_000
 """Longer texts are refused: their quotation marks are probably damaged."""
@@ -71,6 +73,9 @@ def parse_header(text: str) -> dict[str, str]:
     return {key.strip().lower(): value.strip() for key, colon, value in fields if colon}
 
 
+_NUMBERS = 1002  # expressions look at the last two or three digits
+
+
 @dataclass(frozen=True, slots=True)
 class PluralForms:
     """How many plural forms the language of the translations has, and which of them is for the number one.
@@ -78,21 +83,25 @@ class PluralForms:
     Attributes:
         count: None if the header does not say.
         singular: The number of the form for one.
+        only_one: Whether that form is for no other number; in Russian, it is that of 21, too.
     """
 
     count: int | None = None
     singular: int = 0
+    only_one: bool = True
 
     @classmethod
     def parse(cls, stated: str) -> PluralForms:
         """What ``Plural-Forms`` in a header states; the default for a part that is not valid."""
         count = re.search(r"nplurals=\s*([1-6])\b", stated)
         expression = re.search(r"plural=([^;]*)", stated.replace("nplurals=", ""))
-        try:
-            singular = gettext.c2py(expression[1])(1) if expression else 0
-        except (ValueError, ArithmeticError):
-            singular = 0
-        return cls(int(count[1]) if count else None, singular)
+        singular, only_one = 0, True
+        if expression:
+            with suppress(ValueError, ArithmeticError):
+                form_of = gettext.c2py(expression[1])
+                singular = form_of(1)
+                only_one = all(form_of(number) != singular for number in range(_NUMBERS) if number != 1)
+        return cls(int(count[1]) if count else None, singular, only_one)
 
 
 # Messages
@@ -118,6 +127,7 @@ class Message:
         texts: The texts by keyword: ``msgid``, ``msgstr``, ``msgstr[0]`` and others.
         lines: The numbers of the lines of each text.
         flags: The line of the comment with its flags, such as ``#, c-format``; None if it has none.
+        previous: The first line of the comment with the text before a change, ``#| msgid "a"``; None if it has none.
     """
 
     line: int
@@ -125,6 +135,7 @@ class Message:
     texts: dict[str, str] = field(default_factory=dict)
     lines: dict[str, list[int]] = field(default_factory=dict)
     flags: int | None = None
+    previous: int | None = None
 
     @property
     def source(self) -> str:
@@ -144,16 +155,16 @@ class Message:
     def segments(self, forms: PluralForms) -> list[UnitSegment[str]]:
         """The message with its translation, or its plural forms.
 
-        The form for one translates the singular, and all others the plural, as does the only form of a language.
+        The form for one translates the singular, and all others the plural, as does the only form of a language, and
+        one for several numbers if the singular does not contain the number ("one file", "%d files").
         """
-        if "msgid_plural" not in self.texts:
+        plural = self.texts.get("msgid_plural")
+        if plural is None:
             return [self._segment(self.source, "msgstr")]
         count = forms.count or sum(keyword.startswith("msgstr[") for keyword in self.texts)
+        is_used = count > 1 and (forms.only_one or _has_number(self.source) or not _has_number(plural))
         return [
-            self._segment(
-                self.source if number == forms.singular and count > 1 else self.texts["msgid_plural"],
-                f"msgstr[{number}]",
-            )
+            self._segment(self.source if is_used and number == forms.singular else plural, f"msgstr[{number}]")
             for number in range(count)
         ]
 
@@ -161,6 +172,11 @@ class Message:
         target = self.texts.get(keyword)
         state = State.DRAFT if self.fuzzy and target else State.FINISHED if target else State.MISSING
         return UnitSegment(source, target, state, self.line, keyword)
+
+
+def _has_number(text: str) -> bool:
+    """Whether a text contains a placeholder, such as that of a number."""
+    return any(kind == "placeholder" for _, _, kind in find_spans(text))
 
 
 def read_messages(lines: Iterable[str], name: str) -> Iterator[Message]:
@@ -176,6 +192,8 @@ def read_messages(lines: Iterable[str], name: str) -> Iterator[Message]:
         if stripped.startswith("#"):
             if stripped.startswith("#~"):  # an obsolete message, whose flags were before it
                 comments = Message(number)
+            elif stripped.startswith("#|"):
+                comments.previous = comments.previous or number
             elif stripped.startswith("#,"):
                 comments.flags = number
                 comments.fuzzy = comments.fuzzy or "fuzzy" in re.split(r"[\s,]+", stripped)
@@ -187,7 +205,7 @@ def read_messages(lines: Iterable[str], name: str) -> Iterator[Message]:
         if starts and message.texts:
             yield _require_complete(message, name)
         if starts or not message.texts:
-            message, comments = Message(number, comments.fuzzy, flags=comments.flags), Message(number)
+            message, comments = replace(comments, line=number), Message(number)
         if match["keyword"] in message.texts:
             raise UserError(f"{name} line {number}: a second {match['keyword']} in one message")
         keyword = match["keyword"] or keyword
@@ -241,7 +259,7 @@ def fill_message(lines: list[list[str]], message: Message, translations: Mapping
     if message.fuzzy:
         return
     if message.flags is None:
-        lines[message.line - 1].insert(0, f"#, fuzzy{end}")
+        lines[(message.previous or message.line) - 1].insert(0, f"#, fuzzy{end}")  # gettext wants this order
     else:
         lines[message.flags - 1] = [re.sub(r"#,\s*", "#, fuzzy, ", lines[message.flags - 1][0], count=1)]
 

@@ -26,6 +26,9 @@ SAME_SENTENCES, SAME_SOURCES = 500, 10
 In 20 corpora in 6 languages, there are 10 at most.
 """
 
+_SHORT = 12
+"""Sources with so few letters do not count: many of them are rightly translated as the same word, such as "Ja."."""
+
 _SHOWN_EXAMPLES = 2
 
 remember_repair = lru_cache(maxsize=4 * DESCRIBED_PAIRS)(repair)
@@ -44,9 +47,14 @@ def check_answers(sources: Sequence[str], read: Sequence[Read], pair_filter: Pai
     return checked
 
 
+def text_of(answer: Read) -> str:
+    """What was answered, even if it is rejected."""
+    return answer.text if isinstance(answer, Rejected) else answer
+
+
 @dataclass
 class SameAnswers:
-    """Finds answers that a teacher gives to many different sentences.
+    """Finds answers that a teacher gives to many different sentences, those that are rejected anyway among them.
 
     Attributes:
         found: These answers.
@@ -58,12 +66,13 @@ class SameAnswers:
 
     def add(self, source: str, answer: Read) -> None:
         """Look at the next answer."""
-        if isinstance(answer, Rejected):
+        text, simple = text_of(answer), simplify(source)
+        if not text or len(simple) <= _SHORT:
             return
-        self._recent.append((simplify(source), answer))
-        self._sources.setdefault(answer, Counter())[simplify(source)] += 1
-        if len(self._sources[answer]) > SAME_SOURCES:
-            self.found.add(answer)
+        self._recent.append((simple, text))
+        self._sources.setdefault(text, Counter())[simple] += 1
+        if len(self._sources[text]) > SAME_SOURCES:
+            self.found.add(text)
         if len(self._recent) > SAME_SENTENCES:
             old, text = self._recent.popleft()
             sources = self._sources[text]

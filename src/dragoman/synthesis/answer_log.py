@@ -56,7 +56,9 @@ class AnswerLog:
 
     def _count(self, request: str, answer: Answer, place: int) -> None:
         self.usage = self.usage.plus(answer.usage)
-        if not answer.failure:
+        if answer.failure:
+            self._places.pop(request, None)
+        else:
             self._places[request] = place
 
     def __len__(self) -> int:
@@ -78,6 +80,14 @@ class AnswerLog:
     def fail(self, request: str, failure: str) -> None:
         """Remember that this process does not send a request again, and why."""
         self._failures[request] = failure
+
+    def forget(self, request: str, failure: str) -> None:
+        """Take an answer for a failure, so that another process sends the request again.
+
+        Raises:
+            UserError: The disk is full.
+        """
+        self.append(request, Answer("", failure=failure))
 
     def append(self, request: str, answer: Answer) -> None:
         """Store an answer, or the usage of one with a failure; it is on the disk when this returns.

@@ -31,10 +31,11 @@ FIRST_PATIENCE = 15.0
 
 _BETWEEN_MESSAGES = 30.0  # seconds; a server that limits requests refuses every few of them
 
-MOST_FAILURES = 5
-"""A request that fails so often by itself (500, a damaged reply) is not sent again."""
+MOST_FAILURES, MOST_AFTER_PROBE = 5, 2
+"""A request that fails so often by itself (500, a damaged reply) is not sent again, and with fewer failures after the
+server has failed for many and then answered a sentence that it had answered before."""
 
-MOST_IN_A_ROW = 20
+MOST_IN_A_ROW = 8
 """After so many failures without an answer in between, a server that has answered must answer a short request."""
 
 _REFUSED = (400, 413, 422)  # one request, such as a long one; other statuses concern all of them, such as a wrong key
@@ -244,7 +245,7 @@ class Collector:
                     if not request.is_probe:
                         self._answered = request
                         yield request, result
-                    yield from failures.explain()
+                    yield from failures.explain(request)
                     continue
                 try:
                     is_sent_again = failures.add(request, result)
@@ -349,7 +350,7 @@ class _Failures:
     def __init__(self, answers: AnswerLog) -> None:
         self._answers, self._works = answers, len(answers) > 0
         self._counts: Counter[str] = Counter()
-        self._in_a_row = 0
+        self._in_a_row, self._most = 0, MOST_FAILURES
         self._unexplained: dict[str, tuple[Request, Answer]] = {}
         self._probes = False
 
@@ -377,7 +378,7 @@ class _Failures:
         self._counts[request.name] += 1
         if request.is_probe or (self._in_a_row >= MOST_FAILURES and not self._works):
             raise self._broken(failure)
-        if isinstance(result, RefusedRequestError) or self._counts[request.name] >= MOST_FAILURES:
+        if isinstance(result, RefusedRequestError) or self._counts[request.name] >= self._most:
             self._unexplained[request.name] = request, Answer("", failure=failure)
             return False
         return True
@@ -403,8 +404,12 @@ class _Failures:
         self._probes = True
         return Request(SentenceGroup(answered.group.sentences[:1]), 0, "probe", is_probe=True)
 
-    def explain(self) -> Iterator[tuple[Request, Answer]]:
+    def explain(self, answered: Request) -> Iterator[tuple[Request, Answer]]:
         """The failures of requests that are not sent again, after the server has answered another one."""
+        if answered.is_probe:
+            self._most = MOST_AFTER_PROBE
+        elif self._counts[answered.name]:  # what fails may be answered later
+            self._most = MOST_FAILURES
         self._works, self._in_a_row, self._probes = True, 0, False
         while self._unexplained:
             name, (request, answer) = self._unexplained.popitem()

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -23,11 +23,13 @@ from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.languages.codes import machine_translated
 from dragoman.synthesis.answer_checks import (
     FIRST_SENTENCES,
+    SAME,
     SAME_SENTENCES,
     Rejections,
     SameAnswers,
     check_answers,
     explain_language,
+    text_of,
 )
 from dragoman.synthesis.answer_log import AnswerLog
 from dragoman.synthesis.answers import Read, Rejected
@@ -45,7 +47,7 @@ from dragoman.synthesis.pair_checks import DESCRIBED_PAIRS, PairFilter
 from dragoman.synthesis.sentence_groups import SentenceGroup
 from dragoman.synthesis.teachers import Teacher, TokenUsage
 from dragoman.system.files import temporary_directory
-from dragoman.system.progress import Log, Meter, Update
+from dragoman.system.progress import Log, Meter, Update, no_update
 from dragoman.system.resumable import digest
 from dragoman.text.noise import noise_translation
 
@@ -87,6 +89,7 @@ class AnsweredPairs:
     round_trip: RoundTrip | None = None
     noise_seed: int | None = None
     rejections: Rejections = field(default_factory=Rejections)
+    same: SameAnswers = field(default_factory=SameAnswers)
 
     def requests(self, groups: Iterable[SentenceGroup]) -> Iterator[Request]:
         """The requests for groups."""
@@ -105,18 +108,18 @@ class AnsweredPairs:
 
     def read(self, groups: Sequence[SentenceGroup]) -> Iterator[tuple[str, Read]]:
         """The sentences of the groups that have an answer, with their translations; `rejections` counts them."""
-        self.rejections, same = Rejections(), SameAnswers()
+        self.rejections, self.same = Rejections(), SameAnswers()
         ahead: deque[tuple[str, Read]] = deque()  # an answer is only known to be the same for many after these
         for source, read in self._read_all(groups):
-            same.add(source, read)
+            self.same.add(source, read)
             ahead.append((source, read))
             if len(ahead) > SAME_SENTENCES:
-                yield self._count(*ahead.popleft(), same)
+                yield self._count(*ahead.popleft())
         for source, read in ahead:
-            yield self._count(source, read, same)
+            yield self._count(source, read)
 
-    def _count(self, source: str, read: Read, same: SameAnswers) -> tuple[str, Read]:
-        answer = same.reject(read)
+    def _count(self, source: str, read: Read) -> tuple[str, Read]:
+        answer = self.same.reject(read)
         self.rejections.add(source, answer)
         return source, answer
 
@@ -148,6 +151,21 @@ class AnsweredPairs:
             elif answer:
                 columns.append(check_answers(group.sentences, self.teacher.read(answer, group), pair_filter))
         return [choose_candidate(each) for each in zip(*columns, strict=True)] if columns else None
+
+    def forget_same(self, groups: Iterable[SentenceGroup], same: SameAnswers) -> int:
+        """Forget answers that many sentences have in common, such as a message about a limit; returns their number."""
+        plain = PairFilter(self.languages, in_any_language=True)
+        forgotten = 0
+        for group in groups if same.found else ():
+            for request in self.requests([group]):
+                answer = self.answers.get(request.name)
+                if answer is None or answer.failure:
+                    continue
+                read = check_answers(group.sentences, self.teacher.read(answer, group), plain)
+                if same.found.issuperset(map(text_of, read)):
+                    self.answers.forget(request.name, SAME)
+                    forgotten += 1
+        return forgotten
 
     def _veto(self, group: SentenceGroup, read: Sequence[Read]) -> list[Read]:
         if self.round_trip is None:
@@ -286,8 +304,20 @@ class Synthesis:
         watch = _Watch(self.pairs, self.max_rejected)
         for request, _ in collector.collect(requests):
             meter.advance(len(request.group.sentences) if not request.candidate else 0)
-            watch.answered(request)
+            with self._forgetting(watch.same):
+                watch.answered(request)
         return self.is_answered()
+
+    @contextmanager
+    def _forgetting(self, same: SameAnswers) -> Iterator[None]:
+        """If too many answers are rejected, forget those that are a message: the server may translate again later."""
+        try:
+            yield
+        except UserError as error:
+            if not (forgotten := self.pairs.forget_same(self.groups, same)):
+                raise
+            again = f"{counted(forgotten, 'request')} with one answer for many sentences"
+            raise UserError(f"{error}\n{again} will be sent again") from None
 
     def is_answered(self) -> bool:
         """Whether everything is answered."""
@@ -349,22 +379,26 @@ class Synthesis:
             self._write(sample, directory / "sample.tsv")
         return checks + time.monotonic() - started
 
-    def write(self, output: Path, *, marked: bool = True) -> WrittenPairs:
+    def write(self, output: Path, *, marked: bool = True, update: Update = no_update) -> WrittenPairs:
         """Write the pairs of all stored answers, and check the file as `dragoman doctor data` does.
 
         Args:
             output: The file, or a pattern with ``{lang}``.
             marked: Whether the file states that it is machine-translated.
+            update: Receives progress.
 
         Raises:
             UserError: No pair is left, more than `max_rejected` is rejected, or the file cannot be written.
         """
-        return self._write(self.groups, output, marked=marked)
+        return self._write(self.groups, output, marked=marked, update=update)
 
-    def _write(self, groups: Sequence[SentenceGroup], output: Path, *, marked: bool = True) -> WrittenPairs:
+    def _write(
+        self, groups: Sequence[SentenceGroup], output: Path, *, marked: bool = True, update: Update = no_update
+    ) -> WrittenPairs:
         source, target = self.pairs.languages
         stated = machine_translated(target, source) if marked else target
-        made = self._make(groups)
+        total = sum(len(group.sentences) for group in groups)
+        made = Meter(update, "checking and writing", total).track(self._make(groups))
         first = next(made, None)
         if first is None and not self.pairs.rejections.sentences:
             reason = "; a request would cost more than --max-cost" if self.collector.limit_reached else ""
@@ -373,7 +407,8 @@ class Synthesis:
             raise UserError(f"{output}: not written, because no pair is left:\n{self.pairs.rejections.table()}")
         count, _ = write_corpus(chain([first], made), str(output), (source, stated))
         with warnings.catch_warnings(action="ignore", category=UserWarning):
-            findings = check_corpora(Corpora(source, target, [str(output)]))
+            examining = Meter(update, "examining", count)
+            findings = check_corpora(Corpora(source, target, [str(output)]), on_read=examining.advance)
         shown = [str(each) for each in findings if each.severity != "note" and each.code not in _EXPECTED]
         return WrittenPairs(count, self.pairs.rejections, shown)
 
@@ -381,7 +416,8 @@ class Synthesis:
         """The pairs; raises UserError at the end if too many were rejected."""
         yield from self.pairs.make(groups)
         if self.pairs.rejections.kept:
-            refuse_many_rejected(self.pairs.rejections, self.max_rejected)
+            with self._forgetting(self.pairs.same):
+                refuse_many_rejected(self.pairs.rejections, self.max_rejected)
 
 
 def refuse_many_rejected(rejections: Rejections, most: float) -> None:

@@ -24,6 +24,7 @@ The `regex` and `tokenizers` libraries both understand this spelling.
 
 _SPACES = regex.compile(SPACES)
 _SURROGATES = regex.compile(r"\p{Cs}")
+_IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
 _PUNCTUATION = regex.compile(r"[\s\p{P}]+")
 INVISIBLE = regex.compile(
     r"[\u00AD\u061C\u200E\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]"
@@ -74,6 +75,15 @@ def visible_form(text: str) -> str:
     """The text in Unicode's normal form C without invisible characters; texts that look the same are often equal."""
     # twice: an invisible character may separate a letter from its accent, or follow it
     return unicodedata.normalize("NFC", remove_invisible(unicodedata.normalize("NFC", text)))
+
+
+def basic_form(text: str) -> str:
+    """The text in Unicode's normal form KC without anything that programs may ignore.
+
+    Full-width letters, ligatures and forms of Arabic letters are those letters. Marks between words without spaces and
+    between joined letters are left out, too, so this is for comparing only.
+    """
+    return text if text.isascii() else unicodedata.normalize("NFKC", _IGNORABLE.sub("", text))
 
 
 def visible_positions(text: str) -> list[int]:

@@ -146,10 +146,20 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
         "sl.po",
         ("de", "sl"),
         po(
-            '#, fuzzy\nmsgid "ein Hund"\nmsgid_plural "%d Hunde"\nmsgstr[0] "¦%d Hunde"\nmsgstr[1] "¦ein Hund"\n'
+            '#, fuzzy\nmsgid "%d Hund"\nmsgid_plural "%d Hunde"\nmsgstr[0] "¦%d Hunde"\nmsgstr[1] "¦%d Hund"\n'
             'msgstr[2] "¦%d Hunde"\nmsgstr[3] "¦%d Hunde"\n',
             "Language: sl\\nPlural-Forms: nplurals=4; plural=(n%100==1 ? 1 : n%100==2 ? 2 : n%100==3 || n%100==4 ? 3 : "
             "0);\\n",
+        ),
+    ),
+    "unit: a form of Russian for 1 and 21": (
+        "ru.po",
+        ("en", "ru"),
+        po(
+            '#, fuzzy\n#| msgid "one god"\n#| msgid_plural ""\n#| "gods"\nmsgid "one dog"\nmsgid_plural "%d dogs"\n'
+            'msgstr[0] "¦%d dogs"\nmsgstr[1] "¦%d dogs"\nmsgstr[2] "¦%d dogs"\n',
+            "Language: ru\\nPlural-Forms: nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<"
+            "10 || n%100>=20) ? 1 : 2);\\n",
         ),
     ),
     "unit: gender in contexts": (
@@ -187,7 +197,7 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
         "en.po",
         DE,
         po(
-            '#, fuzzy\nmsgid "Hund"\nmsgstr "¦Hund"\nmsgid "Katze"\nmsgstr "cat"\n#: a.c:1\n#| msgid "Haus"\n#, fuzzy\n'
+            '#, fuzzy\nmsgid "Hund"\nmsgstr "¦Hund"\nmsgid "Katze"\nmsgstr "cat"\n#: a.c:1\n#, fuzzy\n#| msgid "Haus"\n'
             'msgid "Maus"\nmsgstr "¦Maus"\n'
         ),
     ),
@@ -560,7 +570,7 @@ def test_segments_of_text_files(case: str) -> None:
 
 def emptied(content: str) -> str:
     """A translation file without the translations that are marked."""
-    content = re.sub(r"#, fuzzy\n(?=(?:msg\w+ .*\n)*msgstr(?:\[0\])? \"¦)", "", content)
+    content = re.sub(r"#, fuzzy\n(?=(?:#\| .*\n|msg\w+ .*\n)*msgstr(?:\[0\])? \"¦)", "", content)
     content = re.sub(r'(msgstr(?:\[\d\])?) "¦.*"', r'\1 ""', content)
     content = re.sub(r'<tuv xml:lang="en"><seg>¦.*?</tuv>', "", content)
     content = re.sub(r'\n?(<(?:x:)?target)(?: state="[^"]*")?>¦(?s:.*?)</(?:x:)?target>', "", content)

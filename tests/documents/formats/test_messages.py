@@ -150,6 +150,16 @@ MESSAGES = {
         ["Siehe {1} und {2} mit {3} bei {4} dort"],
         "SIEHE $t(menu.open) UND :count MIT $NAME$ BEI @:common.dog DORT",
     ),
+    "forms between lines": (
+        "{0} Keine Datei|{1} Eine Datei | [2,*] :count Dateien|]1,Inf] Viele",
+        ["Keine Datei", "Eine Datei", "{1} Dateien", "Viele"],
+        "{0} KEINE DATEI|{1} EINE DATEI | [2,*] :count DATEIEN|]1,Inf] VIELE",
+    ),
+    "lines and apostrophes": (
+        "Wie geht's dem Hund|Wie geht's {n} Hunden",
+        ["Wie geht's dem Hund", "Wie geht's {n} Hunden"],
+        "WIE GEHT'S DEM HUND|WIE GEHT'S {n} HUNDEN",
+    ),
     "escapes": (
         r"Ein Mann schläft.\nEine Frau liest.\tDort",
         ["Ein Mann schläft.", "Eine Frau liest.", "Dort"],
