@@ -257,7 +257,8 @@ class _Quantities:
     def other_hours(self, written: str) -> list[str]:
         """The same hour on the other clock (21 for 9 pm), or the one before it ("halb vier" is 3:30)."""
         others = [other for hour, other in _half_days(self.text) if hour == written]
-        value = int(written) if written.isdecimal() else dict(self.words).get(written, 0)
+        is_hour = written.isdecimal() and len(written) < 3
+        value = int(written) if is_hour else dict(self.words).get(written, 0)
         if value in range(2, 13) and any(
             _HALF_BEFORE.search(self.text, 0, match.start())
             for match in regex.finditer(rf"\b{written}\b", self.text, regex.IGNORECASE)
@@ -313,9 +314,11 @@ class _Quantities:
         if not self.language:
             return False
         if value.isdigit():
+            if len(value) > _LONGEST_SPELLED:
+                return False
             decade = _DECADE.fullmatch(value)
             values = [int(value), *([int(decade[1])] if decade else [])]  # the fifties
-            return len(value) <= _LONGEST_SPELLED and any(self.language.may_spell(each, self.text) for each in values)
+            return any(self.language.may_spell(each, self.text) for each in values)
         if clock := _CLOCK.fullmatch(number):
             hours = [str(hour + later) for hour in (int(clock[1]), int(clock[1]) % 12) for later in (0, 1)]
             # "half past ten", "halb elf", "Viertel vor eins"
