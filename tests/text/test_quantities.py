@@ -82,10 +82,25 @@ def lost(source: str, translation: str, languages: str = "de-en") -> list[str]:
         ("Es kostet 1.500,25 Euro.", "It costs 1,500.25 euros.", []),
         ("Es sind 2,5 Liter.", "It is 3.5 liters.", ["2,5"]),
         ("Es sind 1 500 Liter.", "It is 1,500 liters.", []),
+        ("Es sind 1.250.000 Hunde.", "There are 1,250,000 dogs.", []),
+        ("Es sind 1.250.000 Hunde.", "There are 1.25 million dogs.", []),
+        ("Es sind 1,25 Mio. Hunde.", "There are 1,250,000 dogs.", []),
+        ("Es sind 1.250.000 Hunde.", "There are 1,250 dogs.", ["1.250.000"]),
+        ("Es sind 1.000.000 Hunde.", "There are 1,000 dogs.", ["1.000.000"]),
+        ("Es sind 2.000 Hunde.", "There are 2 dogs.", ["2.000"]),
+        ("Es sind 2 Hunde.", "There are 2,000 dogs.", ["2"]),
+        ("Von 5-15.000 Euro", "From 5,000 to 15,000 euros", []),
+        ("Nimm 5.000 g.", "Take 5 kg.", []),
+        ("Nimm 5.000 kg.", "Take 5 kg.", ["5.000"]),
         # units and signs
         ("Nimm 5 mg.", "Take 5 g.", ["5 mg"]),
         ("Nimm 5 mg.", "Take 5 mg.", []),
         ("Nimm 5 mg.", "Take 5 milligrams.", []),
+        ("Es sind 5 °C.", "It is 5 °F.", ["5 °C"]),
+        ("Es sind 5 °C.", "It is 5°C.", []),
+        ("Es sind 5 °C.", "It is 5°.", []),
+        ("Mit 10 km/h", "At 10 mph", ["10 km/h"]),
+        ("Mit 10 km/h", "At 10 kph", []),
         ("Er zahlt 20 %.", "He pays 20 percent.", []),
         ("Er zahlt 20 %.", "He pays 20.", ["20 %"]),
         ("Er zahlt 20 €.", "He pays $20.", ["20 €"]),
@@ -101,11 +116,41 @@ def test_quantities_are_compared(source: str, translation: str, expected: list[s
 
 
 @pytest.mark.parametrize(
+    ("languages", "source", "translation", "expected"),
+    [
+        ("fr-en", "Il y a 1 250 000 chiens.", "There are 1,250,000 dogs.", []),
+        ("fr-en", "Il y a 1\u202f250\u202f000 chiens.", "There are 1,250 dogs.", ["1\u202f250\u202f000"]),
+        ("fr-en", "Cela coûte 5 M€.", "It costs €5,000,000.", []),
+        ("hi-en", "1,00,000 रुपये", "100,000 rupees", []),
+        ("hi-en", "1,00,000 रुपये", "1 lakh rupees", []),
+        ("hi-en", "१२,५०,००० रुपये", "1,250,000 rupees", []),
+        ("hi-en", "1,00,000 रुपये", "10,000 rupees", ["1,00,000"]),
+        ("ru-en", "Нужно 5 мг, 10 км и 2 т.", "It takes 5 mg, 10 km and 2 t.", []),
+        ("ru-en", "Нужно 5 мг.", "It takes 5 g.", ["5 мг"]),
+        ("en-ru", "It takes 5 km.", "Нужно 5 м.", ["5 km"]),
+        ("uk-en", "60 км/год", "60 km/h", []),
+        ("ru-en", "В 2005 г.", "In 2005", []),
+        ("da-en", "Med 10 km/t", "At 10 km/h", []),
+        ("en-de", "All eighteen dogs", "Alle 18 Hunde", []),
+        ("en-de", "All eighteen dogs", "Alle 80 Hunde", ["invented: 80"]),
+        ("en-de", "All fourteen dogs", "Alle 40 Hunde", ["invented: 40"]),
+        ("en-de", "The sixth dog", "Der 6. Hund", []),
+        ("de-en", "Achtzig Hunde", "8 dogs", ["invented: 8"]),
+        ("de-en", "Die Hälfte davon", "50 % of it", []),
+    ],
+)
+def test_quantities_of_other_languages_are_compared(
+    languages: str, source: str, translation: str, expected: list[str]
+) -> None:
+    assert lost(source, translation, languages) == expected
+
+
+@pytest.mark.parametrize(
     ("languages", "source", "translation", "wrong"),
     [
         # large numbers
         ("en-zh", "2 million people", "200万人", "20万人"),
-        ("en-zh", "1.5 trillion yuan", "1.5万亿元", "1.6万亿元"),
+        ("en-zh", "1.5 trillion yuan", "1.5万亿元", "1.5亿元"),
         ("en-ja", "3 billion yen", "30億円", "50億円"),
         ("en-ja", "120 million people", "1億2000万人", "1億3000万人"),
         ("en-ja", "35,000 yen", "3万5000円", "3万6000円"),
@@ -117,7 +162,7 @@ def test_quantities_are_compared(source: str, translation: str, expected: list[s
         ("en-hi", "2.5 million people", "25 लाख लोग", "35 लाख लोग"),
         ("en-hi", "51,694 houses", "51 हजार 694 आवास", "51 हजार 695 आवास"),
         ("en-hi", "100,000 rupees", "1,00,000 रुपये", "1,50,000 रुपये"),
-        ("en-hi", "5 crore rupees", "50 million रुपये", "60 million रुपये"),
+        ("en-hi", "5 crore rupees", "50 मिलियन रुपये", "60 मिलियन रुपये"),
         ("en-vi", "2 billion dong", "2.000 triệu đồng", "3.000 triệu đồng"),
         ("en-de", "2-3 million people", "2 bis 3 Mio. Menschen", "2 bis 4 Mio. Menschen"),
         ("en-de", "1.5 million people", "1.500.000 Menschen", "1.600.000 Menschen"),
@@ -182,6 +227,11 @@ def test_each_number_word_means_its_number_only(language: str) -> None:
         assert words.may_spell(number, f"x {word}, y"), word
         others = [other for other in range(2, 13) if other != number and words.may_spell(other, word)]
         assert not others, f"{word} may also mean {others}"
+    smaller = {number for number in words.possible if number < 100}
+    for number in smaller - set(range(13)):
+        for beginning in words.possible[number][1]:
+            others = [other for other in smaller - {number} if words.may_spell(other, beginning)]
+            assert not others or "-" in beginning or beginning == "quarter", f"{beginning} may also mean {others}"
 
 
 @pytest.mark.parametrize(

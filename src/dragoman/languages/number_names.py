@@ -60,6 +60,12 @@ def multipliers(language: str) -> Mapping[str, int]:
     return {name: value for name, value in found.items() if value > 1 and not regex.search(r"[\s;]|^[a-z]?$", name)}
 
 
+def has_multiplier(text: str, language: str) -> bool:
+    """Whether a text has a word for a thousand or more, or a word with its letters."""
+    folded = fold_name(text)
+    return any(value >= 1000 and name in folded for name, value in multipliers(language).items())
+
+
 @cache
 def month_names(language: str) -> frozenset[str]:
     """The names of months, folded, without those that contain a number."""

@@ -6,7 +6,8 @@ parts, also in one word: "einundzwanzig", "twenty-one".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -41,7 +42,7 @@ _WORDS = {
         7 seven ~ seventh* seven* week*; 8 eight ~ eighth* eight*; 9 nine ~ ninth* nine*; 10 ten ~ tenth* ten*
         decade*; 11 eleven ~ eleven*; 12 twelve ~ twelfth* twelve* dozen* noon midday midnight year*; 13
         thirteen*; 14 fourteen* fortnight*; 15 ~ fifteen* quarter*; 16 sixteen*; 17 seventeen*; 18 eighteen*; 19
-        nineteen*; 20 twent*; 30 ~ thirt* half; 40 fort*; 50 ~ fift* half; 60 sixt*; 70 sevent*; 80 eight*; 90
+        nineteen*; 20 twent*; 30 ~ thirt* half; 40 fort*; 50 ~ fift* half; 60 sixt*; 70 sevent*; 80 eighty* eighti*; 90
         ninet*; 100 hundred* centur*; 1000 thousand*; 1000000 million*; 1000000000 billion*""",
     "es": """0 cero ~ ning* nada; 1 ~ un una uno primer* únic* sol*; 2 dos ~ segund* ambos ambas doble* par* mitad*
         medi*; 3 tres ~ tercer* tercio* tripl*; 4 cuatro ~ cuart* cuádr*; 5 cinco ~ quint*; 6 seis ~ sext*; 7
@@ -140,6 +141,11 @@ _WORDS = {
 
 LANGUAGES_WITH_NUMBER_WORDS = tuple(_WORDS)
 
+_LARGE_SYMBOLS = regex.compile(
+    r"\d(?:[km]|[ \u00a0\u202f]?[km](?=\p{Sc})|[ \u00a0\u202f]?\p{Sc}?(?:m[ln]n?|bn|tn|tsd|mds?|mrd|ml[rd]d?|mio|tis|mil|bil))(?!\p{L})"
+)
+"""A thousand and more after digits, with one letter only next to them, unlike meters."""
+
 _WORD = regex.compile(r"[\p{L}\p{M}]++(?:['’-][\p{L}\p{M}]++)*+")
 
 
@@ -167,14 +173,38 @@ class NumberWords:
         """How words for a hundred and more begin."""
         return tuple(each for number, (_, beginnings) in self.possible.items() if number >= 100 for each in beginnings)
 
+    @cached_property
+    def _numbers(self) -> Mapping[str, frozenset[int]]:
+        """The numbers that each word may mean; that of "*" and a beginning is any word that begins so."""
+        found = defaultdict[str, set[int]](set)
+        for number, (whole, beginnings) in self.possible.items():
+            for form in (*whole, *(f"{each}*" for each in beginnings)):
+                found[form].add(number)
+        return {form: frozenset(numbers) for form, numbers in found.items()}
+
+    def _numbers_of(self, word: str) -> frozenset[int]:
+        """The numbers that a word may mean, judging by most of its letters: "eighteen" begins like "eight", too."""
+        whole = self._numbers.get(word, frozenset())
+        ends = range(len(word), 0, -1)
+        return whole | next((self._numbers[each] for end in ends if (each := f"{word[:end]}*") in self._numbers), whole)
+
+    def spells_zeros(self, text: str) -> bool:
+        """Whether a text may have a word for a thousand or more, or a symbol for one after a number: 5k, 5 Mio."""
+        folded = _folded(text)
+        return _LARGE_SYMBOLS.search(folded) is not None or any(
+            max(self._numbers_of(word), default=0) >= 1000 for word in _find_words(text)
+        )
+
     def may_spell(self, number: int, text: str) -> bool:
         """Whether a text may contain a number in words, such as "zweihundert", or "two" and "hundred"."""
-        return self._may_mean(number, _find_words(text))
+        words = _find_words(text)
+        return self._may_mean(number, words, frozenset[int]().union(*map(self._numbers_of, words)))
 
-    def _may_mean(self, number: int, words: Sequence[str]) -> bool:
-        whole, beginnings = self.possible.get(number, _NONE)
-        if any(word in whole or word.startswith(beginnings) for word in words):
+    def _may_mean(self, number: int, words: Sequence[str], meant: Set[int]) -> bool:
+        """Whether words that may mean some numbers one by one may mean a number."""
+        if number in meant:
             return True
+        beginnings = self.possible.get(number, _NONE)[1]
         _, ones = self.possible.get(1, _NONE)
         if number >= 100 and any(
             word.startswith(tuple(f"{one}{each}" for one in ones for each in beginnings)) for word in words
@@ -184,16 +214,18 @@ class NumberWords:
             count, rest = divmod(number, unit) if unit >= 100 else (1, number - unit)
             if unit < 20 or count < 1 or not 0 <= rest < max(20, unit) or (count, rest) == (1, 0):
                 continue
+            if unit < 100 and number in self.possible:
+                continue  # it has words of its own: "siedemdziesiąt" with "dziesiąt" for 10 does not mean 80
             parts = [unit, *([count] if count > 1 else []), *([rest] if rest else [])]
-            if all(self._is_part(part, words) for part in parts):
+            if all(self._is_part(part, words, meant) for part in parts):
                 return True
         return False
 
-    def _is_part(self, number: int, words: Sequence[str]) -> bool:
+    def _is_part(self, number: int, words: Sequence[str], meant: Set[int]) -> bool:
         """Whether words may mean a part of a number, or one of them contains it."""
         whole, beginnings = self.possible.get(number, _NONE)
         parts = [form for form in (*whole, *beginnings) if len(form) > 1]
-        return self._may_mean(number, words) or any(part in word for word in words for part in parts)
+        return self._may_mean(number, words, meant) or any(part in word for word in words for part in parts)
 
 
 _NONE: tuple[frozenset[str], tuple[str, ...]] = (frozenset(), ())

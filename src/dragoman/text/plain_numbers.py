@@ -28,7 +28,7 @@ _HOURS = regex.compile(r"\b(\d{1,2})[ \u00a0\u202f]?[hH][ \u00a0\u202f]?(\d\d)\b
 """A time as in French: 14h30, 14 h 30."""
 _FRACTION = regex.compile("([0-9]?)([¼-¾⅐-⅞])")
 
-_AMOUNT = rf"(?>\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,'’٫٬\u00a0\u202f-]\d+)*)"
+_AMOUNT = r"(?>\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,'’٫٬\u00a0\u202f-]\d+)*)"
 """A number that is no time, date or fraction, or a range such as 2-3."""
 
 _SPACED_DECIMALS = r"\d{1,3}\. \d{1,2}(?!\d)"
@@ -107,7 +107,9 @@ def _large_numbers(language: str) -> regex.Pattern[str] | None:
     thousand = "|".join(_name_pattern(name) for name in names if multipliers(language)[name] == 1000)
     amount = rf"{_SPACED_DECIMALS}|{_AMOUNT}" if decimal_mark(language) == "." else _AMOUNT
     term = rf"(?P<number>{amount})(?P<names>(?:{_SPACE}(?:{any_name}))+)"
-    rest = rf"(?<={_JOINED})(?P<number>{_AMOUNT})|(?<={thousand or '(?!)'}) (?P<number>\d{{3}})(?!{LETTER}|{SEPARATOR}\d)"
+    rest = (
+        rf"(?<={_JOINED})(?P<number>{_AMOUNT})|(?<={thousand or '(?!)'}) (?P<number>\d{{3}})(?!{LETTER}|{SEPARATOR}\d)"
+    )
     return regex.compile(
         rf"(?<!{LETTER}|[%{{\\:/第]|제){term}(?:,?{_SPACE}{term})*(?:{rest})?", regex.IGNORECASE | regex.VERSION1
     )
@@ -164,5 +166,7 @@ def _buddhist_years(language: str) -> regex.Pattern[str]:
     """Finds years in the era of Buddha: after its name, and in Thai also after a month or the word for a year."""
     before = _ERAS
     if primary_language(language) == "th":
-        before += "|".join(("", "ปี", *(rf"{regex.escape(name)}\.?" for name in month_names("th")), r"\b\d{1,2}[/.-]\d{1,2}[/.-]"))
+        before += "|".join(
+            ("", "ปี", *(rf"{regex.escape(name)}\.?" for name in month_names("th")), r"\b\d{1,2}[/.-]\d{1,2}[/.-]")
+        )
     return regex.compile(rf"(?<=(?:{before})\s?){_BUDDHIST_YEAR}|{_BUDDHIST_YEAR}(?=\s?B\.?E\b)")
