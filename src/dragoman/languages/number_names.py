@@ -47,7 +47,7 @@ _HAN_NUMERAL = regex.compile(f"[{''.join([*_HAN_DIGITS, *_HAN_POWERS, *_HAN_MYRI
 def multipliers(language: str) -> Mapping[str, int]:
     """The words that multiply the number before them, folded: "million", "万", "करोड". None has a single letter.
 
-    A word that is written together with others has a value of its own: "lakh" and "crore" of "lakh crore".
+    Only single words are here: "lakh" and "crore", not "lakh crore".
     """
     found = dict(_MORE_MULTIPLIERS.get(primary_language(language), {}))
     for locale in _locales(language):

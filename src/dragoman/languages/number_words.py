@@ -142,7 +142,8 @@ _WORDS = {
 LANGUAGES_WITH_NUMBER_WORDS = tuple(_WORDS)
 
 _LARGE_SYMBOLS = regex.compile(
-    r"\d(?:[km]|[ \u00a0\u202f]?[km](?=\p{Sc})|[ \u00a0\u202f]?\p{Sc}?(?:m[ln]n?|bn|tn|tsd|mds?|mrd|ml[rd]d?|mio|tis|mil|bil))(?!\p{L})"
+    r"\d(?:[km]|[ \u00a0\u202f]?[km](?=\p{Sc})"
+    r"|[ \u00a0\u202f]?\p{Sc}?(?:m[ln]n?|bn|tn|tsd|mds?|mrd|ml[rd]d?|mio|tis|mil|bil))(?!\p{L})"
 )
 """A thousand and more after digits, with one letter only next to them, unlike meters."""
 
@@ -215,7 +216,7 @@ class NumberWords:
             if unit < 20 or count < 1 or not 0 <= rest < max(20, unit) or (count, rest) == (1, 0):
                 continue
             if unit < 100 and number in self.possible:
-                continue  # it has words of its own: "siedemdziesiąt" with "dziesiąt" for 10 does not mean 80
+                continue  # other words spell it: "siedemdziesiąt" with "dziesiąt" for 10 does not mean 80
             parts = [unit, *([count] if count > 1 else []), *([rest] if rest else [])]
             if all(self._is_part(part, words, meant) for part in parts):
                 return True

@@ -1,9 +1,10 @@
 """Quantities: numbers with their signs and units, and whether a translation keeps them, in digits or in words.
 
-A number is compared by its value (200万 and 2 million): separators, the order of a date, the name of its month, and the
-clock may differ. A number that may be a word (up to twelve, also each part of a date) must be a word of the target language, if its number
-words are known (`dragoman.languages.number_words`). Otherwise, it is lost only if the translation has another number,
-or if a sign or unit is next to it. A number word of the source is lost if the translation has another number instead.
+A number is compared by its value (200万 is 2 million): separators, the order of a date, the name of its month, and the
+clock may differ. A number that may be a word (up to twelve, also each part of a date) must be a word of the target
+language, if its number words are known (`dragoman.languages.number_words`). Otherwise, it is lost only if the
+translation has another number, or if a sign or unit is next to it. A number word of the source is lost if the
+translation has another number instead.
 """
 
 from __future__ import annotations
@@ -272,8 +273,9 @@ class _Quantities:
         if number in other.month_numbers:
             return str(int(number)) in self.months
         written = other.as_written(number)
-        parts = _groups(written) if written != number and may_be_spelled(written) and self.language else []
-        return len(parts) > 1 and any(self.language.may_spell(int(part), self.text) for part in parts)
+        parts = _groups(written) if written != number and may_be_spelled(written) else []
+        words = self.language
+        return words is not None and len(parts) > 1 and any(words.may_spell(int(part), self.text) for part in parts)
 
     def has_in_date(self, number: str, other: _Quantities) -> bool:
         """Whether a number is one of a date in digits whose month another text names: 3 of 3.05.2020, May 3, 2020."""
