@@ -36,7 +36,8 @@ def no_links(sources: Sequence[str], targets: Sequence[str]) -> list[tuple[Link,
 
 
 def restore(text: str) -> Translation:
-    (restored,) = restore_spans([Segment(text)], upper_without_spans([Segment(text)]), upper_without_spans, no_links)
+    segments = [Segment(text)]
+    (restored,) = restore_spans(segments, upper_without_spans(segments), ("de", "en"), upper_without_spans, no_links)
     return restored
 
 
@@ -128,9 +129,10 @@ def test_no_span_stays_lost(text: str) -> None:
 
 
 def test_translations_with_their_spans_are_not_changed() -> None:
-    texts = ["Siehe %s.", "Zwei Hunde", "Zahle 1.500 Euro", "12 Hunde"]
-    found = [Translation(text) for text in ("See %s.", "2 dogs", "Pay 1,500 euros", "Twelve dogs")]
-    assert restore_spans(list(map(Segment, texts)), found, lambda texts: [], lambda sources, targets: []) == found
+    texts = ["Siehe %s.", "Zwei Hunde", "Zahle 1.500 Euro", "12 Hunde", "20 Hunde", "500 Mio. Hunde"]
+    translations = ["See %s.", "2 dogs", "Pay 1,500 euros", "Twelve dogs", "Twenty dogs", "Half a billion: 0.5 billion"]
+    found, segments = list(map(Translation, translations)), list(map(Segment, texts))
+    assert restore_spans(segments, found, ("de", "en"), lambda texts: [], lambda sources, targets: []) == found
 
 
 def test_models_without_masks_keep_or_report_spans(translator: Translator) -> None:

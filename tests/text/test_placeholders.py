@@ -70,6 +70,12 @@ def test_spans_in_scripts_without_spaces_touch_words(before: str, after: str) ->
         assert found(f"{before}{span}{after}") == [span]
 
 
+@pytest.mark.parametrize("ending", ["ը", "ի", "ی", "의", "개", "をの", "-ը"])
+def test_placeholders_may_have_an_ending_in_another_script(ending: str) -> None:
+    for span in ["%s", "%d", "%.2f", "%1$s", "%(n)d", "%1", "%n", "%1%", "{name}", "font_size"]:
+        assert found(f"A {span}{ending}") == [span]
+
+
 @pytest.mark.parametrize(
     ("text", "spans"),
     [

@@ -145,6 +145,68 @@ def test_quantities_of_other_languages_are_compared(
     assert lost(source, translation, languages) == expected
 
 
+@pytest.mark.parametrize(
+    ("languages", "source", "translation", "wrong"),
+    [
+        # large numbers
+        ("en-zh", "2 million people", "200万人", "20万人"),
+        ("en-zh", "1.5 trillion yuan", "1.5万亿元", "1.5亿元"),
+        ("en-ja", "3 billion yen", "30億円", "50億円"),
+        ("en-ja", "120 million people", "1億2000万人", "1億3000万人"),
+        ("en-ja", "35,000 yen", "3万5000円", "3万6000円"),
+        ("en-ja", "two million people", "200万人", "300万人"),
+        ("en-ko", "2 million people", "200만 명", "500만 명"),
+        ("en-hi", "10 million people", "1 करोड़ लोग", "2 करोड़ लोग"),
+        ("en-hi", "2 million people", "20 लाख लोग", "30 लाख लोग"),
+        ("en-hi", "2 million people", "बीस लाख लोग", "तीस लाख लोग"),
+        ("en-hi", "2.5 million people", "25 लाख लोग", "35 लाख लोग"),
+        ("en-hi", "51,694 houses", "51 हजार 694 आवास", "51 हजार 695 आवास"),
+        ("en-hi", "100,000 rupees", "1,00,000 रुपये", "1,50,000 रुपये"),
+        ("en-hi", "5 crore rupees", "50 मिलियन रुपये", "60 मिलियन रुपये"),
+        ("en-vi", "2 billion dong", "2.000 triệu đồng", "3.000 triệu đồng"),
+        ("en-de", "2-3 million people", "2 bis 3 Mio. Menschen", "2 bis 4 Mio. Menschen"),
+        ("en-de", "1.5 million people", "1.500.000 Menschen", "1.600.000 Menschen"),
+        ("en-da", "3 billion people", "tre milliarder mennesker", "fem milliarder mennesker"),
+        # months
+        ("en-ja", "in February", "2月に", "3月に"),
+        ("en-zh", "in February", "在2月", "在4月"),
+        ("en-ko", "May 2020", "2020년 5월", "2020년 6월"),
+        ("en-ja", "May 3, 2020", "2020年5月3日", "2020年6月3日"),
+        ("en-vi", "May", "tháng 5", "tháng 6"),
+        ("en-km", "March", "ខែ៣", "ខែ៤"),
+        ("en-pl", "May 3, 2020", "3.05.2020", "3.06.2020"),
+        ("en-de", "on May 31", "am 31.5.", "am 31.6."),
+        ("de-en", "im Mai 2020", "05/2020", "06/2020"),
+        # years, shares and endings
+        ("en-th", "in 2020", "พ.ศ. 2563", "พ.ศ. 2564"),
+        ("en-th", "May 3, 2020", "3 พฤษภาคม ๒๕๖๓", "3 พฤษภาคม ๒๕๖๔"),
+        ("en-ja", "30% off", "3割引", "4割引"),
+        ("en-zh", "30% off", "7折", "6折"),
+        ("en-ja", "three cats and 17 dogs", "猫が3匹、犬が17匹", "猫が3匹、犬が18匹"),
+    ],
+)
+def test_numbers_of_other_languages_are_compared_by_value(
+    languages: str, source: str, translation: str, wrong: str
+) -> None:
+    backwards = "-".join(reversed(languages.split("-")))
+    assert lost(source, translation, languages) == []
+    assert lost(translation, source, backwards) == []
+    assert lost(source, wrong, languages)
+    assert lost(wrong, source, backwards)
+
+
+def test_numbers_may_be_numerals_of_han() -> None:
+    assert lost("20 people, 3,500 dogs, 2020", "二十人和三千五百条狗，二〇二〇年", "en-zh") == []
+    assert lost("20 people, 3,500 dogs, 2020", "三十人和三千六百条狗，二〇二一年", "en-zh") == ["20", "3,500", "2020"]
+
+
+def test_large_numbers_are_reported_as_written() -> None:
+    assert lost("200万人", "3 million people", "zh-en") == ["200万"]
+    assert lost("There are two dogs.", "3 लाख", "en-hi") == ["two"]
+    assert lost("There are many dogs.", "3 लाख कुत्ते", "en-hi") == ["invented: 3 लाख"]
+    assert lost("Es kostet 2 Mio. €.", "It costs 3 million €.") == ["2 Mio"]
+
+
 def test_small_numbers_may_be_words_of_an_unknown_language() -> None:
     assert lost("Nimm 2 Tabletten.", "Hapa vidonge viwili.", "de-sw") == []
     assert lost("Nimm 2 Tabletten.", "Hapa vidonge 3.", "de-sw") == ["2"]

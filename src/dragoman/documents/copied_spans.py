@@ -20,7 +20,6 @@ from dragoman.text.quantities import (
     check_quantities,
     count_number,
     find_spans_with_quantities,
-    is_kept,
     may_be_spelled,
 )
 from dragoman.text.translation import Translation
@@ -81,14 +80,18 @@ def _unopened(text: str) -> list[str]:
 
 
 def restore_spans(
-    segments: Sequence[Segment], translations: Sequence[Translation], translate: Translate, align: Align
+    segments: Sequence[Segment],
+    translations: Sequence[Translation],
+    languages: Languages,
+    translate: Translate,
+    align: Align,
 ) -> list[Translation]:
     """The translations with the spans of their sources; only those that lack some, or repeat them, are changed.
 
     Their sources are translated again without the spans, which are put where the alignment of words suggests.
     """
     results, texts = list(translations), [segment.text for segment in segments]
-    faulty = [index for index, text in enumerate(texts) if _lost_spans(text, results[index].text)]
+    faulty = [index for index, text in enumerate(texts) if _lost_spans(text, results[index].text, languages)]
     if not faulty:
         return results
     shortened = [_without_spans(texts[index]) for index in faulty]
@@ -104,21 +107,21 @@ def _count(span: str, kind: SpanKind, text: str) -> int:
     return count_number(span, text) if kind == "number" else text.count(span)
 
 
-def _is_kept(number: str, translation: str) -> bool:
-    return may_be_spelled(number) or is_kept(number, translation)
-
-
 def _copied(text: str) -> list[Span]:
     """The spans of a text that a translation must contain."""
     spans = find_spans_with_quantities(text)
     return [span for span in spans if span.kind != "number" or not may_be_spelled(text[span.start : span.end])]
 
 
-def _lost_spans(source: str, translation: str) -> bool:
+def _lost_spans(source: str, translation: str, languages: Languages) -> bool:
     """Whether spans are missing, or repeated, which numbers may be."""
     spans = {(source[start:end], kind) for start, end, kind in _copied(source)}
+    has_numbers = any(kind == "number" for _, kind in spans)
+    quantities = list(check_quantities(source, translation, languages)) if has_numbers else []
     return any(
-        not _is_kept(span, translation) if kind == "number" else source.count(span) != translation.count(span)
+        any(_has_number(span, each.removeprefix("missing: ")) for each in quantities)
+        if kind == "number"
+        else source.count(span) != translation.count(span)
         for span, kind in spans
     )
 

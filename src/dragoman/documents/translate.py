@@ -193,7 +193,8 @@ class TextTranslator:
         """
         found = list(map(attach_accelerator, (part.text for part in given.distinct), searched))
         if not self._masks:
-            found = restore_spans(given.distinct, found, self._search, self._find_links)
+            languages = self.source_language, self.target_language
+            found = restore_spans(given.distinct, found, languages, self._search, self._find_links)
         divided = list(zip(segments, self._join(given, found), strict=True))
         pairs = list(dict.fromkeys(pair for segment, each in divided if segment.aligned for pair in each.pairs))
         found_links = self._find_links([source for source, _ in pairs], [target for _, target in pairs])

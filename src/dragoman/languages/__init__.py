@@ -3,6 +3,7 @@
 `codes`: the codes and names of languages, and whether two codes mean the same language.
 `scripts`: the scripts that letters belong to, and those in which languages are written.
 `function_words`: the most frequent words of some languages.
+`number_names`: names of large numbers and of months next to digits, as CLDR has them, and numerals of Han.
 `number_words`: which numbers a text spells, in some languages.
 `sentence_marks`: the marks that end sentences (those of Unicode, and a few more), what surrounds them, and where a
 sentence does not end; the exported page and the splitter of Argos are made from them.

@@ -14,6 +14,7 @@ from functools import cache, cached_property
 import regex
 
 from dragoman.languages.codes import primary_language
+from dragoman.languages.number_names import MIN_INFLECTED, multipliers
 
 _WORDS = {
     "cs": """0 nula ~ nul* žádn*; 1 ~ jed* prvn* jednou; 2 dva dvě ~ dvou* dvěma druh* dvoj* oba obě obou* dvakrát
@@ -141,8 +142,8 @@ _WORDS = {
 LANGUAGES_WITH_NUMBER_WORDS = tuple(_WORDS)
 
 _LARGE_SYMBOLS = regex.compile(
-    r"\d(?:[km]|[ \u00a0\u202f]?[km](?=\p{Sc})|[ \u00a0\u202f]?\p{Sc}?(?:m[ln]n?|bn|tn|tsd|mds?|mrd|ml[rd]d?|mio"
-    r"|tis|mil|bil|тыс|млн|млрд|lakhs?|crores?|लाख|करोड़|अरब))(?!\p{L})"
+    r"\d(?:[km]|[ \u00a0\u202f]?[km](?=\p{Sc})"
+    r"|[ \u00a0\u202f]?\p{Sc}?(?:m[ln]n?|bn|tn|tsd|mds?|mrd|ml[rd]d?|mio|tis|mil|bil))(?!\p{L})"
 )
 """A thousand and more after digits, with one letter only next to them, unlike meters."""
 
@@ -245,6 +246,10 @@ def number_words(language: str) -> NumberWords | None:
         certain.update({form: int(number) for form in sure if not form.endswith("*")})
         beginnings = tuple(form[:-1] for form in forms if form.endswith("*"))
         possible[int(number)] = frozenset(form for form in forms if not form.endswith("*")), beginnings
+    for name, value in multipliers(language).items():
+        whole, beginnings = possible.get(value, _NONE)
+        is_long = len(name) >= MIN_INFLECTED
+        possible[value] = (whole, (*beginnings, name)) if is_long else (whole | {name}, beginnings)
     return NumberWords(certain, possible)
 
 

@@ -26,6 +26,9 @@ class Span(NamedTuple):
 LETTER = rf"[\w--[{WITHOUT_SPACES}]]"
 """A letter or digit of a script with spaces between words, in VERSION1 of the `regex` library."""
 
+_LATIN = r"[\p{Script=Latin}\d_]"
+"""Letters that would belong to a placeholder before them; those of other scripts are an ending, as in %sի and %d개."""
+
 _OTHER_ESCAPE = r"\\[^nrt\"'\\\s]"
 _LINE_ESCAPE = rf"""
     (?<!\\)(?<!{_OTHER_ESCAPE}\S{{0,80}})(?:\\r)?\\
@@ -38,7 +41,7 @@ It is no part of a path or a command of LaTeX: no other letter follows a backsla
 lower case follows it, a letter or a punctuation mark is before it.
 """
 
-_AFTER_FIRST = rf"%[1-9](?!{LETTER}).{{0,200}}"
+_AFTER_FIRST = rf"%[1-9](?!{_LATIN}).{{0,200}}"
 _NO_PROSE = r"(?!(?=[^\\\n]{0,200}?\p{L}{3})[^\\\n^_={}<>+*|]{1,200}+\\[)\]])"
 """Before the content of a formula, which has no words or some sign: brackets after backslashes are also for text."""
 _TEMPLATE_TAG = r"<%(?:[^%<]|%(?!>)|<(?!%))*+%>|<\?(?:php(?!\w)|=)(?:[^?<]|\?(?!>)|<(?!\?))*+\?>"
@@ -61,10 +64,10 @@ _PLACEHOLDER = rf"""
   | \{{[^{{}}\s]{{0,80}}\}}                           # {{name}}, {{0}}, {{}}
   | (?<![\d$])\$[A-Za-z_]{LETTER}*+(?!\$)             # $VAR, but no price
   | %(?:\d+\$|\([\w.-]+\)|<[A-Za-z_]\w*>){_CONVERSION}  # %1$s, %(name)s, %<name>s
-  | (?<![\d%])%{_CONVERSION}(?!{LETTER})              # %s, %*d, %.2f, but not the percent sign of 100%
-  | (?<![\d%])%[1-9]\d?%(?!%|{LETTER})                  # %1% of Boost
-  | (?<![\d%])%(?:L?[1-9n](?!{LETTER})|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1, %L1, %n, %PRODUCTNAME, %PATH%
-  | (?<![\d%])%[1-9]\d(?!{LETTER})(?:(?=.{{0,200}}%[1-9](?!{LETTER}))|(?<={_AFTER_FIRST}))  # %10 with %1, otherwise 10%
+  | (?<![\d%])%{_CONVERSION}(?!{_LATIN})              # %s, %*d, %.2f, but not the percent sign of 100%
+  | (?<![\d%])%[1-9]\d?%(?!%|{_LATIN})                  # %1% of Boost
+  | (?<![\d%])%(?:L?[1-9n](?!{_LATIN})|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1, %L1, %n, %PRODUCTNAME, %PATH%
+  | (?<![\d%])%[1-9]\d(?!{_LATIN})(?:(?=.{{0,200}}%[1-9](?!{_LATIN}))|(?<={_AFTER_FIRST}))  # %10 with %1, otherwise 10%
   | (?<!%)%%(?!%)                                      # %% of printf
   | &(?:[A-Za-z][A-Za-z0-9]{{1,30}}|\#\d{{1,7}}|\#[xX][0-9A-Fa-f]{{1,6}});  # &amp;
   | \[X\d+X\]
@@ -122,7 +125,7 @@ _IDENTIFIER = rf"""
       | \#[0-9A-Fa-f]{{6}}                                     # the color #FF00AA
       | [A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+                 # font_size
       | \d{{4}}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?  # 2024-01-05T10:30:00Z
-    )(?!{LETTER})
+    )(?!{_LATIN})
   | (?<!{LETTER}|[.-])(?:[a-z0-9-]+\.)+(?:com|org|net|edu|gov|info)(?!{LETTER}|-)  # server01.example.org
 """
 _NAME = rf"""

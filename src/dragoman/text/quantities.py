@@ -1,47 +1,44 @@
 """Quantities: numbers with their signs and units, and whether a translation keeps them, in digits or in words.
 
-A number is compared by its value: separators, the order of a date, the name of its month, and the clock may differ. A
-number that may be a word (up to twelve, also each part of a date) must be a word of the target language, if its number
-words are known (`dragoman.languages.number_words`). Otherwise, it is lost only if the translation has another number,
-or if a sign or unit is next to it. A number word of the source is lost if the translation has another number instead.
+A number is compared by its value (200万 is 2 million): separators, the order of a date, the name of its month, and the
+clock may differ. A number that may be a word (up to twelve, also each part of a date) must be a word of the target
+language, if its number words are known (`dragoman.languages.number_words`). Otherwise, it is lost only if the
+translation has another number, or if a sign or unit is next to it. A number word of the source is lost if the
+translation has another number instead.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import regex
 
+from dragoman.languages.number_names import find_month_numbers, find_months, han_values, has_multiplier, multipliers
 from dragoman.languages.number_words import NumberWords, number_words
 from dragoman.languages.scripts import WITHOUT_SPACES
 from dragoman.text.placeholders import LETTER, SEPARATOR, Span, find_spans, match_between
+from dragoman.text.plain_numbers import NUMBER, in_ascii, number_value, plain_numbers
 
 MAX_SPELLED = 12
 """Numbers up to this one are often spelled as words."""
 
-_NUMBER = rf"(?>\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:{SEPARATOR}\d+)*)"
-_POINTS = str.maketrans({",": ".", "٫": ".", ":": "."})
 _UNIT = rf"[\p{{L}}--[{WITHOUT_SPACES}]]{{1,4}}"  # in scripts without spaces, the next word follows
-_NUMBERS = regex.compile(_NUMBER)
+_NUMBERS = regex.compile(NUMBER)
 _PARTS = regex.compile(rf"\d+(?:{SEPARATOR}\d+)*")
 """Numbers, too, but a space always ends one: 555 123 may be 555,123, or two parts of a telephone number."""
-_THOUSANDS = regex.compile(
-    r"(?<=\d)[.,'’٬ \u00a0\u202f](?=\d{3}(?!\d))|(?<=^\d\d?(?:,\d\d)*),(?=(?:\d\d,)+\d{3}(?:\.\d+)?$)"
-)
-"""What separates thousands, as in India, too: 1,25,000."""
+_PART_OF_WORD = regex.compile(rf"[{LETTER}&&\p{{L}}]\d", regex.VERSION1)
 _BETWEEN_VALUES = regex.compile("[-/:]")
 """What separates the values of a range, a score, a file number, a date, or a time."""
 _SHORT_RANGE = regex.compile(r"(?<![\d.,])\d{1,3} ?[-–] ?\d{1,3}[., ]\d{3}(?!\d)")
 """5-15.000 is 5.000-15.000."""
+_RANGE = regex.compile(rf"\d ?(?:\p{{L}}{{1,4}}|[-–~]) ?({NUMBER})")
+"""2 to 3 million are 2 million to 3 million."""
 _CLOCK = regex.compile(r"(\d{1,2})[.:](\d\d)")
-_HOURS = regex.compile(r"\b(\d{1,2})[ \u00a0\u202f]?[hH][ \u00a0\u202f]?(\d\d)\b")
-"""A time as in French: 14h30, 14 h 30."""
-_NEGATIVE = regex.compile(rf"(?<![^\s(\[{{„“«\"'])[-−]\p{{Sc}}?({_NUMBER})")
-_AFTER_DASH = regex.compile(rf"[-−–‑]\s?\p{{Sc}}?\s?({_NUMBER})")
+_NEGATIVE = regex.compile(rf"(?<![^\s(\[{{„“«\"'])[-−]\p{{Sc}}?({NUMBER})")
+_AFTER_DASH = regex.compile(rf"[-−–‑]\s?\p{{Sc}}?\s?({NUMBER})")
 """Numbers that may be negative, or follow a hyphen: a name such as Apollo -11 may be written Apollo-11."""
 _TIME = r"\d{1,2}(?:[.:]\d\d)?"
 _TIMES = regex.compile(_TIME)
@@ -53,18 +50,17 @@ _HALF_BEFORE = regex.compile(r"\b(?:halb|halv|half|půl|fél)\s+$", regex.IGNORE
 """What precedes the hour that comes next: "halb vier" is 3:30, except in English."""
 _ROMAN = regex.compile(rf"(?<!{LETTER})([IVXLCDM]{{2,}}|[VX])(?:th|st|nd|rd|e|er|ème)?(?!{LETTER})", regex.VERSION1)
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
-_FRACTION = regex.compile("([0-9]?)([¼-¾⅐-⅞])")
 _DECADE = regex.compile(r"(?:18|19|20)([1-9]0)")
 _NEAR = 10
 """Characters between numbers that may be written as one: "Artikel 6 Absatz 1", "6.1"."""
 _MOST_TOGETHER = 4
 """Groups of digits that may be written as one number."""
 _QUANTITY = regex.compile(
-    rf"(?<!{LETTER}|[.,])[-+−]?\p{{Sc}}?{_NUMBER}(?:{_UNIT}(?:/{_UNIT})?)?(?!{LETTER})"
+    rf"(?<!{LETTER}|[.,])[-+−]?\p{{Sc}}?{NUMBER}(?:{_UNIT}(?:/{_UNIT})?)?(?!{LETTER})"
     rf"(?:[ \u00a0]?[%‰°\p{{Sc}}][CF]?(?!{LETTER}))?",
     regex.VERSION1,
 )
-_LONGEST_SPELLED = 12
+_LONGEST_SPELLED = 15
 """Digits of a number that is looked for in words."""
 
 _UNITS = """
@@ -103,7 +99,7 @@ _SIGN_WORDS = {
 
 _SYMBOLS = "|".join(map(regex.escape, sorted({*_UNITS.split(), *_SAME_UNITS}, key=len, reverse=True)))
 _WITH_UNIT = regex.compile(
-    rf"(?P<before>[%\p{{Sc}}])?[ \u00a0]?[-−]?(?<!{LETTER}|[.,])(?P<number>{_NUMBER})"
+    rf"(?P<before>[%\p{{Sc}}])?[ \u00a0]?[-−]?(?<!{LETTER}|[.,])(?P<number>{NUMBER})"
     rf"(?:[ \u00a0\u202f]?(?P<after>{_SYMBOLS.replace('/', ' ?/ ?')})(?!{LETTER}))?",
     regex.VERSION1,
 )
@@ -119,29 +115,28 @@ def find_spans_with_quantities(text: str) -> list[Span]:
 
 def count_number(number: str, text: str) -> int:
     """How often a text contains a number, perhaps with other separators or digits, and with another unit."""
-    value = _value(_NUMBERS.findall(number)[0])
-    return max(sum(_value(other) == value for other in pattern.findall(text)) for pattern in (_NUMBERS, _PARTS))
+    value = number_value(_NUMBERS.findall(number)[0])
+    return max(sum(number_value(other) == value for other in pattern.findall(text)) for pattern in (_NUMBERS, _PARTS))
 
 
 def may_be_spelled(number: str) -> bool:
     """Whether a number is so small that a translation may write it as a word."""
-    return all(map(_is_small, _groups(_value(number))))
+    return all(map(_is_small, _groups(number_value(number))))
 
 
 def check_quantities(source: str, translation: str, languages: tuple[str, str]) -> Iterator[str]:
     """The quantities that a translation lacks, changes or adds: "missing: 15", "missing: 5 mg", "invented: 27"."""
-    words = [number_words(language) for language in languages]
-    ours, theirs = map(_Quantities, map(_with_plain_numbers, (source, translation)), words)
+    ours, theirs = map(_Quantities.of, (source, translation), languages)
     ours.may_differ_in_zeros = theirs.may_differ_in_zeros = (ours.has_thousands or theirs.has_thousands) and (
         ours.may_spell_zeros or theirs.may_spell_zeros or ours.measures != theirs.measures
     )
-    lost = [*_lost_numbers(ours, theirs), *lost_signs(source, translation), *_changed_units(ours, theirs)]
-    yield from (f"missing: {each}" for each in lost)
+    lost = [*_lost_numbers(ours, theirs), *lost_signs(ours.text, theirs.text), *_changed_units(ours, theirs)]
+    yield from (f"missing: {ours.as_written(each)}" for each in lost)
     if not lost and ours.language:
         yield from (
-            f"invented: {each}"
+            f"invented: {theirs.as_written(each)}"
             for each in theirs.numbers
-            if not ours.may_mean(each) and not theirs.is_part_of(each, ours)
+            if not ours.may_mean(each) and not ours.has(each, theirs) and not theirs.is_part_of(each, ours)
         )
 
 
@@ -152,7 +147,7 @@ def _lost_numbers(ours: _Quantities, theirs: _Quantities) -> Iterator[str]:
     lost = [
         number
         for number in ours.numbers
-        if not any(map(theirs.keeps, (number, *ours.other_hours(number)))) and not ours.is_part_of(number, theirs)
+        if not theirs.has(number, ours) and not theirs.has_in_date(number, ours) and not ours.is_part_of(number, theirs)
     ]
     fewer = [
         word
@@ -163,7 +158,7 @@ def _lost_numbers(ours: _Quantities, theirs: _Quantities) -> Iterator[str]:
         _lacks(ours, theirs, number) for number in (*theirs.numbers, *(str(value) for _, value in theirs.words))
     )
     for number in lost:
-        may_be_word = may_be_spelled(number) and (not theirs.language or _value(number) == "1")
+        may_be_word = may_be_spelled(ours.as_written(number)) and (not theirs.language or number_value(number) == "1")
         if not may_be_word or has_others or number in ours.numbers_with_signs:
             yield number
     if has_others:
@@ -172,21 +167,36 @@ def _lost_numbers(ours: _Quantities, theirs: _Quantities) -> Iterator[str]:
 
 def _lacks(one: _Quantities, other: _Quantities, number: str) -> bool:
     """Whether a text has a number less often than another one, or not at all."""
-    value = _shortest(_value(number))
-    return not one.keeps(number) or 0 < one.counts[value] < other.counts[value]
+    value = _shortest(number_value(number))
+    return not one.has(number, other) or 0 < one.counts[value] < other.counts[value]
 
 
 @dataclass
 class _Quantities:
-    """The quantities of a text, and the number words of its language, if they are known.
+    """The quantities of a text.
 
     Attributes:
+        text: The text with plain numbers.
+        written: How the text wrote some of them.
+        code: The code of its language.
+        language: The number words of its language, if they are known.
         may_differ_in_zeros: Whether 1.25 may be 1,250,000, because one of two texts says "million" or "km", or may.
     """
 
     text: str
+    written: Mapping[str, str]
+    code: str
     language: NumberWords | None
     may_differ_in_zeros: bool = True
+
+    @classmethod
+    def of(cls, text: str, language: str) -> _Quantities:
+        """The quantities of a text in a language."""
+        return cls(*plain_numbers(text, language), language, number_words(language))
+
+    def as_written(self, quantity: str) -> str:
+        """A quantity as the text wrote its number: "2 million" for 2000000."""
+        return _NUMBERS.sub(lambda match: self.written.get(match[0], match[0]), quantity)
 
     @cached_property
     def numbers(self) -> list[str]:
@@ -201,7 +211,7 @@ class _Quantities:
     @cached_property
     def counts(self) -> Counter[str]:
         """How often the text has each value, in digits or in words."""
-        digits = (_shortest(_value(number)) for number in self._all_numbers)
+        digits = (_shortest(number_value(number)) for number in self._all_numbers)
         return Counter([*digits, *(str(value) for _, value in self.words)])
 
     @cached_property
@@ -212,7 +222,7 @@ class _Quantities:
         return [
             each
             for start, each in found
-            if not (may_be_spelled(each) and self.text[max(0, start - 1) : start].isalpha())
+            if not (may_be_spelled(each) and _PART_OF_WORD.match(self.text, max(0, start - 1)))
         ]
 
     @cached_property
@@ -221,7 +231,7 @@ class _Quantities:
         units: dict[str, dict[str, str]] = defaultdict(dict)
         for match in _WITH_UNIT.finditer(self.text):
             unit = (match["before"] or match["after"] or "").replace(" ", "")
-            units[_shortest(_value(match["number"]))][_SAME_UNITS.get(unit, unit)] = match[0]
+            units[_shortest(number_value(match["number"]))][_SAME_UNITS.get(unit, unit)] = match[0]
         return units
 
     @property
@@ -236,20 +246,61 @@ class _Quantities:
 
     @property
     def may_spell_zeros(self) -> bool:
-        """Whether the text may have a word such as "million"."""
-        return (
-            self.language is None or self.language.spells_zeros(self.text) or _SHORT_RANGE.search(self.text) is not None
-        )
+        """Whether the text may have a word such as "million", apart from those after digits."""
+        if self.language is None and not multipliers(self.code):
+            return True
+        in_words = self.language.spells_zeros(self.text) if self.language else has_multiplier(self.text, self.code)
+        is_range = any(match[1] in self.written for match in _RANGE.finditer(self.text))
+        return in_words or is_range or _SHORT_RANGE.search(self.text) is not None
 
     @cached_property
     def numbers_with_signs(self) -> set[str]:
         """The numbers with a known unit."""
         return {match["number"] for match in _WITH_UNIT.finditer(self.text) if match["before"] or match["after"]}
 
+    @cached_property
+    def months(self) -> frozenset[str]:
+        """The numbers of the months that the text may name in words."""
+        return frozenset(map(str, find_months(self.text, self.code)))
+
+    def has(self, number: str, other: _Quantities) -> bool:
+        """Whether the text has a number of another one, perhaps on the other clock, or as the name of a month.
+
+        Of 1.5 million, one number must be a word: "one and a half million".
+        """
+        if any(map(self.keeps, (number, *other.other_hours(number)))):
+            return True
+        if number in other.month_numbers:
+            return str(int(number)) in self.months
+        written = other.as_written(number)
+        parts = _groups(written) if written != number and may_be_spelled(written) else []
+        words = self.language
+        return words is not None and len(parts) > 1 and any(words.may_spell(int(part), self.text) for part in parts)
+
+    def has_in_date(self, number: str, other: _Quantities) -> bool:
+        """Whether a number is one of a date in digits whose month another text names: 3 of 3.05.2020, May 3, 2020."""
+        if not other.months:
+            return False
+        dates = [groups for each in self.numbers if len(groups := _groups(each)) > 1]
+        return any(
+            number.lstrip("0") in (group.lstrip("0") for group in date)
+            and _has_month(date, other.numbers, other.months)
+            for date in dates
+        )
+
+    @cached_property
+    def _han_values(self) -> frozenset[str]:
+        return frozenset(map(str, han_values(self.text)))
+
+    @cached_property
+    def month_numbers(self) -> frozenset[str]:
+        return find_month_numbers(self.text, self.code)
+
     def other_hours(self, written: str) -> list[str]:
         """The same hour on the other clock (21 for 9 pm), or the one before it ("halb vier" is 3:30)."""
         others = [other for hour, other in _half_days(self.text) if hour == written]
-        value = int(written) if written.isdecimal() else dict(self.words).get(written, 0)
+        is_hour = written.isdecimal() and len(written) < 3
+        value = int(written) if is_hour else dict(self.words).get(written, 0)
         if value in range(2, 13) and any(
             _HALF_BEFORE.search(self.text, 0, match.start())
             for match in regex.finditer(rf"\b{written}\b", self.text, regex.IGNORECASE)
@@ -260,7 +311,7 @@ class _Quantities:
     @cached_property
     def together(self) -> dict[str, frozenset[str]]:
         """What numbers are if they are written as one, with the groups of their digits: "6 Absatz 1", "6.1"."""
-        groups = list(regex.finditer("[0-9]+", _in_ascii(self.text)))
+        groups = list(regex.finditer("[0-9]+", in_ascii(self.text)))
         found = {}
         for first in range(len(groups)):
             for last in range(first + 1, min(first + _MOST_TOGETHER, len(groups))):
@@ -305,15 +356,17 @@ class _Quantities:
         """Whether the text contains a number, in digits or in words."""
         if self._reverses(number):
             return False
-        if is_kept(number, self.text, self.may_differ_in_zeros):
+        value, groups = number_value(number), _groups(number)
+        if _is_kept(number, self.text, self.months, self.may_differ_in_zeros) or value in self._han_values:
             return True
         if not self.language:
             return False
-        value, groups = _value(number), _groups(number)
         if value.isdigit():
+            if len(value) > _LONGEST_SPELLED:
+                return False
             decade = _DECADE.fullmatch(value)
             values = [int(value), *([int(decade[1])] if decade else [])]  # the fifties
-            return len(value) <= _LONGEST_SPELLED and any(self.language.may_spell(each, self.text) for each in values)
+            return any(self.language.may_spell(each, self.text) for each in values)
         if clock := _CLOCK.fullmatch(number):
             hours = [str(hour + later) for hour in (int(clock[1]), int(clock[1]) % 12) for later in (0, 1)]
             # "half past ten", "halb elf", "Viertel vor eins"
@@ -346,13 +399,13 @@ def _is_same_unit(unit: str, other: str) -> bool:
 def lost_signs(source: str, translation: str) -> Iterator[str]:
     """The numbers of a text that a translation has only without their minus signs."""
     for number in dict.fromkeys(_NEGATIVE.findall(source)):
-        value = _value(number)
-        signed = any(_value(other) == value for other in _AFTER_DASH.findall(translation))
+        value = number_value(number)
+        signed = any(number_value(other) == value for other in _AFTER_DASH.findall(translation))
         if not signed and "minus" not in translation.casefold() and count_number(number, translation):
             yield f"-{number}"
 
 
-def is_kept(number: str, text: str, may_differ_in_zeros: bool = True) -> bool:
+def _is_kept(number: str, text: str, months: Collection[str] = (), may_differ_in_zeros: bool = True) -> bool:
     """Whether a text contains a number, perhaps as people write it in another language.
 
     Separators, the order of a date, the name of its month and the words between the values of a range may differ, and
@@ -363,13 +416,15 @@ def is_kept(number: str, text: str, may_differ_in_zeros: bool = True) -> bool:
     others, found = _written_numbers(text)
     if (clock := _CLOCK.fullmatch(number)) and not found.isdisjoint(_other_times(*clock.groups())):
         return True
-    value = _value(number)
+    value = number_value(number)
     if any(_may_be_same(_shortest(value), other, may_differ_in_zeros) for other in found):
         return True
     if len(_groups(value)) > 2:
-        return _is_date_kept(value, others)
+        return _is_date_kept(value, others, months)
+    if len(_groups(value)) == 2 and _has_month(_groups(value), others, months):
+        return True
     parts = _BETWEEN_VALUES.split(number)
-    values = [_shortest(_value(part)) for part in parts]
+    values = [_shortest(number_value(part)) for part in parts]
     return len(parts) > 1 and all(
         any(_may_be_same(value, other, may_differ_in_zeros) for other in found) for value in values
     )
@@ -379,8 +434,8 @@ def is_kept(number: str, text: str, may_differ_in_zeros: bool = True) -> bool:
 def _written_numbers(text: str) -> tuple[Sequence[str], frozenset[str]]:
     """The numbers of a text as it writes them, and the values that they may have."""
     others = [other for pattern in (_NUMBERS, _PARTS) for other in pattern.findall(text)]
-    found = {_shortest(_value(part)) for other in others for part in (other, *_BETWEEN_VALUES.split(other))}
-    found.update(_shortest(_value(other)) for _, other in _half_days(text))
+    found = {_shortest(number_value(part)) for other in others for part in (other, *_BETWEEN_VALUES.split(other))}
+    found.update(_shortest(number_value(other)) for _, other in _half_days(text))
     found.update(str(_roman_value(match[1])) for match in _ROMAN.finditer(text))
     return others, frozenset(found)
 
@@ -399,22 +454,29 @@ def _roman_value(numeral: str) -> int:
     return sum(-one if one < other else one for one, other in zip(digits, [*digits[1:], 0], strict=True))
 
 
-def _with_plain_numbers(text: str) -> str:
-    """The text with fractions in digits, 5 3/4 for 5¾, and with times as in most languages, 14:30 for 14h30."""
-    text = _HOURS.sub(r"\1:\2", text)
-    return _FRACTION.sub(
-        lambda match: f"{match[1]} {unicodedata.normalize('NFKC', match[2]).replace('⁄', '/')}".lstrip(), text
-    )
-
-
-def _is_date_kept(date: str, others: Sequence[str]) -> bool:
+def _is_date_kept(date: str, others: Sequence[str], months: Collection[str]) -> bool:
     """Whether numbers contain those of a date or a version, in any order, or the name of its month is written."""
     groups = [group.lstrip("0") for group in _groups(date)]
     if dates := [each for other in others if len(each := _groups(other)) == len(groups)]:
         return any(_sorted_date(_groups(date)) == _sorted_date(each) for each in dates)
-    found = {group.lstrip("0") for other in others for group in _groups(other)}
+    if months:
+        return _has_month(groups, others, months)
+    found = _all_groups(others)
     small = [group for group in groups if _is_small(group)]
     return found.issuperset(set(groups) - set(small)) and (len(small) < 2 or not found.isdisjoint(small))
+
+
+def _has_month(date: Sequence[str], others: Sequence[str], months: Collection[str]) -> bool:
+    """Whether a month is named that one number of a date may mean, and others are those that the rest means."""
+    groups, found = [group.lstrip("0") for group in date], _all_groups(others)
+    return any(
+        month in months and found.issuperset([*groups[:index], *groups[index + 1 :]])
+        for index, month in enumerate(groups)
+    )
+
+
+def _all_groups(numbers: Sequence[str]) -> set[str]:
+    return {group.lstrip("0") for number in numbers for group in _groups(number)}
 
 
 def _sorted_date(groups: Sequence[str]) -> list[str]:
@@ -425,7 +487,7 @@ def _sorted_date(groups: Sequence[str]) -> list[str]:
 def _other_times(hour: str, minutes: str) -> Iterator[str]:
     """The values of a time twelve hours later or earlier, which a text need not state if it is clear."""
     yield from (
-        _shortest(_value(f"{int(hour) + 12 * sign}:{minutes}")) for sign in (1, -1) if int(hour) + 12 * sign >= 0
+        _shortest(number_value(f"{int(hour) + 12 * sign}:{minutes}")) for sign in (1, -1) if int(hour) + 12 * sign >= 0
     )
 
 
@@ -455,19 +517,6 @@ def _shortest(value: str) -> str:
     return value.lstrip("0").rstrip("0").rstrip(".") if "." in value else value.lstrip("0")
 
 
-def _value(number: str) -> str:
-    """A number in the digits of ASCII, without separators of thousands, and with a point before decimals.
-
-    The parts of a time may be separated by a point, too.
-    """
-    return _THOUSANDS.sub("", _in_ascii(number)).translate(_POINTS)
-
-
 def _groups(number: str) -> list[str]:
     """The groups of digits of a number, in those of ASCII."""
-    return regex.findall("[0-9]+", _in_ascii(number))
-
-
-def _in_ascii(text: str) -> str:
-    """The text with the digits of ASCII in place of all others."""
-    return "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text)
+    return regex.findall("[0-9]+", in_ascii(number))
