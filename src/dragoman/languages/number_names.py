@@ -15,8 +15,9 @@ from dragoman.languages.scripts import WITHOUT_SPACES
 _VARIANTS = {"en": ("en", "en_IN"), "zh": ("zh", "zh_Hant"), "sr": ("sr", "sr_Latn")}
 """Languages that write these names in several ways."""
 
-_HAN = {"百": 100, "千": 1000}
+_HAN = {"百万": 10**6, "百萬": 10**6, "千万": 10**7, "千萬": 10**7}
 _MORE_MULTIPLIERS = {
+    "de": {"mill": 10**6},
     "en": {"hundred": 100, "bn": 10**9},
     "hi": {"सौ": 100, "मिलियन": 10**6, "बिलियन": 10**9, "ट्रिलियन": 10**12},
     "ja": _HAN,
@@ -38,9 +39,9 @@ _ZEROS = regex.compile("0+")
 _DIGITS = regex.compile(r"\d+")
 
 _HAN_DIGITS = {digit: value for value, digit in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
-_HAN_POWERS = {"十": 10, **_HAN}
+_HAN_POWERS = {"十": 10, "百": 100, "千": 1000}
 _HAN_MYRIADS = {**dict.fromkeys("万萬", 10**4), **dict.fromkeys("亿億", 10**8), "兆": 10**12}
-_HAN_NUMERAL = regex.compile(f"[{''.join([*_HAN_DIGITS, *_HAN_POWERS, *_HAN_MYRIADS])}]+")
+_HAN_NUMERAL = regex.compile(f"[{''.join([*_HAN_DIGITS, *_HAN_POWERS, *_HAN_MYRIADS])}]{{1,40}}")
 
 
 @cache

@@ -29,8 +29,13 @@ _BRACE = re.compile(r"[{}]")
 _QUOTED = regex.compile(r"''|'[{}#|][^']*+(?:''[^']*+)*+'")
 """Two apostrophes stand for one, and braces between apostrophes are text."""
 
-_LINE = regex.compile(r"(?:\A|\s*+\|++)\s*+(?:(?:\{[\d, ]++\}|[\[\]][^\W\d]*+[-\d*]?[\d]*+ ?, ?[-+*\w]++[\[\]])\s*+)?+")
-"""What divides forms, with the numbers that the next one is for: `|{1} `, `|[2,*] `."""
+_LINE = regex.compile(
+    r"\{\{.{0,200}?\}\}|\{%.{0,200}?%\}|\{[^{}]*+\}|<[A-Za-z/!?%][^<>]*+>|\w++://\S++|(?P<line>\s*+\|++\s*+)"
+)
+"""What divides forms, and what may contain its sign: templates, placeholders, tags and addresses."""
+_FOR_NUMBERS = regex.compile(r"(?:\{[\d, ]++\}|[\[\]][-+]?(?:\d++|Inf) ?, ?(?:\*|[-+]?(?:\d++|Inf))[\[\]])\s*+")
+"""The numbers that a form is for: `{1} `, `[2,*] `."""
+_BRACED_NUMBER = regex.compile(r"\{[\d, ]++\}")
 
 MAX_DEPTH = 10
 """Messages with more forms inside of each other are kept."""
@@ -69,12 +74,18 @@ def find_stretches(text: str) -> list[StringPart]:
 
 def _divide_at_lines(text: str) -> Iterator[StringPart]:
     """The texts of a string between vertical lines: forms of Laravel, Symfony and Vue, or parts of a title."""
-    position = 0
-    for match in _LINE.finditer(text) if "|" in text else ():
-        yield StringPart(position, match.start(), is_text=True)
-        yield StringPart(*match.span(), is_text=False)
-        position = match.end()
-    yield StringPart(position, len(text), is_text=True)
+    lines = [match.span() for match in _LINE.finditer(text) if match["line"]] if "|" in text else []
+    starts = [0, *(end for _, end in lines)]
+    numbers = [_FOR_NUMBERS.match(text, start) for start in starts]
+    if len(_BRACED_NUMBER.findall(text)) > sum(found is not None and found[0][0] == "{" for found in numbers):
+        numbers = [None] * len(starts)  # {0} is a placeholder
+    for start, found, (end, after) in zip(starts, numbers, [*lines, (len(text), len(text))], strict=True):
+        begin = found.end() if found and lines else start
+        if begin > start:
+            yield StringPart(start, begin, is_text=False)
+        yield StringPart(begin, end, is_text=True)
+        if after > end:
+            yield StringPart(end, after, is_text=False)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ In 20 corpora in 6 languages, there are 10 at most.
 """
 
 _SHORT = 12
-"""Sources with so few letters do not count: many of them are rightly translated as the same word, such as "Ja."."""
+"""Letters of sources and answers that do not count: many short sentences are rightly translated as "Ja."."""
 
 _SHOWN_EXAMPLES = 2
 
@@ -67,7 +67,7 @@ class SameAnswers:
     def add(self, source: str, answer: Read) -> None:
         """Look at the next answer."""
         text, simple = text_of(answer), simplify(source)
-        if not text or len(simple) <= _SHORT:
+        if not text or max(len(simple), len(simplify(text))) <= _SHORT:
             return
         self._recent.append((simple, text))
         self._sources.setdefault(text, Counter())[simple] += 1

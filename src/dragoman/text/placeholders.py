@@ -105,18 +105,20 @@ _DIRECTORY = (
 r"""A path in Windows without a usual extension: C:\new\table, \\server\share."""
 
 _NAME_IN_PATH = rf"[._]?{LETTER}(?:{LETTER}|[.+@%-])*+"
+_ROOT = (
+    "bin|boot|dev|etc|home|lib|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var|Applications|Library|System|Users|Volumes"
+)
 _PATH = (
     rf"(?<!{LETTER}|[.+~/\\<=@:%&#*)\[\]}}-])"
-    rf"(?:(?:~|\.\.?)(?:/{_NAME_IN_PATH})|/(?!\d){_NAME_IN_PATH}/{_NAME_IN_PATH})(?:/{_NAME_IN_PATH})*+/?"
+    rf"(?:(?:~|\.\.?)(?:/{_NAME_IN_PATH})|/(?:{_ROOT})/{_NAME_IN_PATH})(?:/{_NAME_IN_PATH})*+/?"
 )
 """A path in Unix: /usr/share, ~/a, ./a; not and/or, 1/2, /ə/."""
 
-_DASH = "[-–—]{1,3}"
 _OPTION = (
-    rf"--(?<!(?:{LETTER}|[-–—.…!?])--)(?=[a-z])(?<!(?<!\S){_DASH}\s.{{0,200}}--)(?:(?<=.--)|(?!\S+\s\p{{Ll}}))"
-    rf"[a-z][A-Za-z0-9]++(?:[-_.][A-Za-z0-9]++)*+(?:=[\w./:,-]*\w)?+(?!{LETTER}|['’-])(?!.{{0,200}}?\s{_DASH}(?!\S))"
+    rf"--(?<!(?:{LETTER}|[-–—.…!?])--)[a-z][A-Za-z0-9]*+"
+    rf"(?:(?:-[A-Za-z0-9]++)++(?:=[\w./:,-]*\w)?+|=[\w./:,-]*\w)(?!{LETTER}|['’-])"
 )
-"""An option of a command: --no-color, --output=FILE. It is a dash if the text contains dashes, or starts with it."""
+"""An option of a command: --no-color, --output=FILE. One word after two hyphens may be prose after a dash."""
 
 _IDENTIFIER = rf"""
     (?<!{LETTER})(?:

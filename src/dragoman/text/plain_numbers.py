@@ -20,7 +20,7 @@ NUMBER = rf"(?>\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:{SEP
 
 _POINTS = str.maketrans({",": ".", "٫": ".", ":": "."})
 _THOUSANDS = regex.compile(
-    r"(?<=\d)[.,'’٬ \u00a0\u202f](?=\d{3}(?!\d))|(?<=^\d\d?(?:,\d\d)*),(?=(?:\d\d,)+\d{3}(?:\.\d+)?$)"
+    r"(?<=\d)[.,'’٬ \u00a0\u202f](?=\d{3}(?!\d))|(?<=^\d\d?(?:,\d\d){0,6}),(?=(?:\d\d,){1,6}\d{3}(?:\.\d+)?$)"
 )
 """What separates thousands, as in India, too: 1,25,000."""
 
@@ -40,7 +40,7 @@ _JOINED = rf"[\p{{Hangul}}{WITHOUT_SPACES}]"
 
 _SHARES: dict[str, tuple[str, Callable[[Decimal], Decimal]]] = {
     "ja": ("割", lambda tenths: 10 * tenths),
-    "zh": ("折", lambda kept: 100 - (10 * kept if kept < 10 else kept)),
+    "zh": ("折(?![页頁叠疊])", lambda kept: 100 - (10 * kept if kept < 10 else kept)),
 }
 """Words for a share in percent: 3割 are 30 %, and at 7折, 30 % are taken off."""
 
@@ -111,15 +111,17 @@ def _large_numbers(language: str) -> regex.Pattern[str] | None:
         rf"(?<={_JOINED})(?P<number>{_AMOUNT})|(?<={thousand or '(?!)'}) (?P<number>\d{{3}})(?!{LETTER}|{SEPARATOR}\d)"
     )
     return regex.compile(
-        rf"(?<!{LETTER}|[%{{\\:/第]|제){term}(?:,?{_SPACE}{term})*(?:{rest})?", regex.IGNORECASE | regex.VERSION1
+        rf"(?<!{LETTER}|[%{{\\:/第]|제|\d[.,'’]){term}(?:,?{_SPACE}{term})*(?:{rest})?",
+        regex.IGNORECASE | regex.VERSION1,
     )
 
 
 def _name_pattern(name: str) -> str:
     letters = "".join(rf"{letter}{NUKTA}?" if letter.isalpha() else regex.escape(letter) for letter in name)
     if regex.search(rf"{_JOINED}$", name, regex.VERSION1):
-        return rf"{letters}(?![米克瓦])" if name == "千" else letters  # 3千米 are kilometers
-    ending = r"[\p{L}\p{M}]{0,3}" if len(name) >= MIN_INFLECTED else ""
+        return letters
+    is_inflected = len(name) >= MIN_INFLECTED and name != "mille"  # "milles" are miles
+    ending = r"[\p{L}\p{M}]{0,3}" if is_inflected else ""
     return rf"{letters}(?!\p{{M}}){ending}(?:\.|(?!{LETTER}))"
 
 

@@ -160,6 +160,11 @@ MESSAGES = {
         ["Keine Datei", "Eine Datei", "{1} Dateien", "Viele"],
         "{0} KEINE DATEI|{1} EINE DATEI | [2,*] :count DATEIEN|]1,Inf] VIELE",
     ),
+    "lines that divide nothing": (
+        "Gut {{ name | upper }} und {0} von {1}|{2} Hunde",
+        ["Gut {{ name | upper }} und {0} von {1}", "{2} Hunde"],
+        "GUT {{ NAME | UPPER }} UND {0} VON {1}|{2} HUNDE",
+    ),
     "lines and apostrophes": (
         "Wie geht's dem Hund|Wie geht's {n} Hunden",
         ["Wie geht's dem Hund", "Wie geht's {n} Hunden"],
