@@ -117,6 +117,9 @@ def test_one_answer_for_many_sentences_is_no_translation(pairs: list[Pair]) -> N
     for number, pair in enumerate(pairs[500:511]):
         same.add(pair.source, Rejected("too short", "Buy more.") if number % 2 else "Buy more.")
     assert same.found == {"Buy more."}
+    for number in range(11):  # a whole sentence has few letters in Chinese
+        same.add(f"他今天买了{number}本书", "You have reached the limit of your plan.")
+    assert same.found == {"Buy more.", "You have reached the limit of your plan."}
     assert same.reject("Buy more.") == Rejected(SAME, "Buy more.")
 
 

@@ -151,6 +151,9 @@ def test_quantities_of_other_languages_are_compared(
         # large numbers
         ("en-zh", "2 million people", "200万人", "20万人"),
         ("en-zh", "1.5 trillion yuan", "1.5万亿元", "1.5亿元"),
+        ("en-zh", "15 kilobytes", "15千字节", "16千字节"),
+        ("en-zh", "13 percentage points", "13百分点", "14百分点"),
+        ("en-fr", "30 miles", "30 milles", "40 milles"),
         ("en-ja", "3 billion yen", "30億円", "50億円"),
         ("en-ja", "120 million people", "1億2000万人", "1億3000万人"),
         ("en-ja", "35,000 yen", "3万5000円", "3万6000円"),

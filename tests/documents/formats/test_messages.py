@@ -160,6 +160,11 @@ MESSAGES = {
         ["Keine Datei", "Eine Datei", "{1} Dateien", "Viele"],
         "{0} KEINE DATEI|{1} EINE DATEI | [2,*] :count DATEIEN|]1,Inf] VIELE",
     ),
+    "lines in addresses": (
+        "Nimm <b>https://a.example/?f=A|B</b> jetzt|oder nie",
+        ["Nimm https://a.example/?f=A|B jetzt", "oder nie"],
+        "NIMM <b>HTTPS://A.EXAMPLE/?F=A|B</b> JETZT|ODER NIE",
+    ),
     "lines that divide nothing": (
         "Gut {{ name | upper }} und {0} von {1}|{2} Hunde",
         ["Gut {{ name | upper }} und {0} von {1}", "{2} Hunde"],
