@@ -46,9 +46,12 @@ def length_explains_score(report: Report) -> bool:
 
 
 def _brevity_penalty(report: Report) -> float:
-    """The factor by which BLEU is lower because translations are shorter than their references."""
+    """The factor by which BLEU is lower because translations are shorter than their references.
+
+    It is 1 if all are empty, which no setting of the search does to a model that predicts most of the next tokens.
+    """
     ratio = report.length_ratio
-    return 1.0 if ratio >= 1 else math.exp(1 - 1 / ratio) if ratio > 0 else 0.0
+    return math.exp(1 - 1 / ratio) if 0 < ratio < 1 else 1.0
 
 
 def _has_gap(report: Report, brevity_penalty: float) -> bool:
