@@ -45,6 +45,30 @@ def test_fewer_terms_find_the_same_in_the_texts_that_contain_them(text: str) -> 
     assert list(Glossary(each.term for each in found).find(text)) == found
 
 
+@pytest.mark.parametrize(
+    ("language", "term", "text"),
+    [
+        ("el", "δρόμος", "Ο ΔΡΟΜΟΣ ΕΙΝΑΙ ΕΔΩ."),
+        ("el", "δρόμος", "Ο ΔΡΌΜΟΣ"),
+        ("el", "ταΐζω τη γάτα", "ΤΑΪΖΩ ΤΗ ΓΑΤΑ"),
+        ("tr", "ışık", "IŞIK AÇIK"),
+        ("tr", "incir", "İNCİR"),
+        ("tr", "incir", "INCIR"),
+    ],
+)
+def test_terms_are_found_in_capitals_and_in_capital_translations(language: str, term: str, text: str) -> None:
+    matcher = TermMatcher.of(language, language)
+    glossary = Glossary([Term(term, term)])
+    assert [each.term.source for each in matcher.find(text, glossary)] == [term]
+    assert [each.used for each in matcher.check(term, glossary, text)] == ["inflected"]
+
+
+def test_other_words_in_capitals_are_no_terms() -> None:
+    matcher = TermMatcher.of("tr", "tr")
+    for term, text in (("sınır", "SİNİR"), ("sınır", "sinir"), ("ışık", "Işik"), ("çam", "CAM")):
+        assert not matcher.find(text, Glossary([Term(term, term)])), text
+
+
 def test_invisible_characters_of_terms_do_not_matter() -> None:
     glossary = Glossary.parse(["\ufeffHund\u200b\t\u200b hou\u00adnd\u2060"])
     assert glossary.terms == [Term("Hund", "hound")]

@@ -34,8 +34,9 @@ from dragoman.languages.sentence_marks import (
 )
 from dragoman.text.link import Link
 from dragoman.text.match import worst_match
-from dragoman.text.normalization import replace_surrogates, visible_positions
+from dragoman.text.normalization import basic_form, replace_surrogates, visible_positions
 from dragoman.text.placeholders import Span, find_spans, text_between
+from dragoman.text.plain_numbers import roman_value
 from dragoman.text.translation import Translation
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def is_translatable(text: str) -> bool:
     for word in reversed(words):
         is_number = not any(map(str.isalpha, word))
         identifies = is_number or bool(
-            _IDENTIFIER.search(word) or _PATH.search(word) or (identifies and _LABEL.search(word))
+            _IDENTIFIER.search(basic_form(word)) or _PATH.search(word) or (identifies and _LABEL.search(word))
         )
         if not identifies:
             return True
@@ -226,15 +227,16 @@ def _find_ends(text: str, language: str) -> Iterator[int]:
 
 _SHAPES = r"\p{Block=Geometric_Shapes}\p{Block=Dingbats}\p{Block=Miscellaneous_Symbols}\p{Block=Arrows}"
 _BULLETS = regex.compile(
-    rf"\s*(?:(?:[-*+•‣◦–—·>{_SHAPES}]|\#{{1,6}})\s+(?=\S)|(?![○◯△□◇])[・※{_SHAPES}]\s*(?=[{WITHOUT_SPACES}]))*"
+    rf"\s*(?:(?:[-*+•‣⁃⁌⁍∙◦–—·>{_SHAPES}]|\#{{1,6}})\s+(?=\S)|(?![○◯△□◇])[・※{_SHAPES}]\s*(?=[{WITHOUT_SPACES}]))*"
 )
 _HAN_NUMBER = "[一二三四五六七八九十]"
 _ITEM_LABEL = regex.compile(
-    rf"[(（]?(?:\d{{1,3}}|\p{{L}}\p{{M}}?|[ivx]{{2,5}}|{_HAN_NUMBER}{{1,3}})(?:\)\s+|）\s*)(?=\S)"
+    rf"(?:[(（]?(?:\d{{1,3}}|\p{{L}}\p{{M}}?|[ivx]{{2,5}}|{_HAN_NUMBER}{{1,3}})|\p{{L}}{{2,3}})(?:\)\s+|）\s*)(?=\S)"
     rf"|{_HAN_NUMBER}{{1,3}}[、．]\s*(?=\S)(?!{_HAN_NUMBER})|[①-⓿㈀-㈞㈠-㈩㉠-㉻㊀-㊉]\s*(?=\S)"
 )
 _ITEM_NUMBER = regex.compile(
-    r"(?P<parts>\d{1,3}[.．])*(?:(?P<number>\d{1,3}|[\p{No}--\p{Script=Common}]{1,2}|\p{Nl})|(?P<letter>\p{L})\p{M}?)"
+    r"(?P<parts>\d{1,3}[.．])*(?:(?P<number>\d{1,3}|[\p{No}--\p{Script=Common}]{1,2}|\p{Nl})"
+    r"|(?P<letter>\p{L})\p{M}?|(?P<roman>[IVXLC]{2,6}|[ivxlc]{2,6}))"
     rf"(?:\.\s+|．\s*|(?P<dash>\s?-\s+(?!\d))|(?<=\d){UNSPACED_ENDS}\s*)(?=\S)",
     regex.VERSION1,
 )
@@ -313,12 +315,13 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
     """Where the text of each line begins, after its indentation, bullets, and number or letter.
 
     In languages that write a point after an ordinal number, "2." may be one. It is the number of a list if it follows
-    the number of a line not far above, or if the line before or after it has a number too. The same holds for "2 -",
-    and for "B.", which may be an initial, in all languages.
+    the number of a line not far above, or if the line before or after it has a number too. The same holds for "2 -"
+    in all languages. "B." may be an initial, and "IV." an ordinal, if no line near has the next one.
     """
     starts: list[int] = []
     numbered: list[_NumberedLine] = []
     lettered: list[_NumberedLine] = []
+    romans: list[_NumberedLine] = []
     has_points = primary_language(language) in ORDINAL_POINTS
     rank = 0
     for index, line in enumerate(lines):
@@ -326,9 +329,12 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
         start = bullets.end() if bullets else 0
         rank += bool(line.strip())
         if found := _ITEM_NUMBER.match(line, start):
-            if letter := found["letter"]:
+            letter = found["letter"]
+            if (numeral := found["roman"] or letter) and (value := roman_value(numeral.upper())):
+                romans.append(_NumberedLine(index, rank, value, found.end(), True))
+            if letter:
                 lettered.append(_NumberedLine(index, rank, _place_in_alphabet(letter), found.end(), True))
-            else:
+            elif not numeral:
                 if found["parts"] and not (has_points and begins_small(line[found.end() :])):  # "3.10. ist" is a date
                     start = found.end()
                 is_doubtful = has_points or bool(found["dash"])
@@ -337,9 +343,10 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
             start = label.end()
         starts.append(start)
     listed = {each for pair in pairwise(numbered) if _is_list(*pair) for each in pair}
-    letters = {each for pair in pairwise(lettered) if _follow_in_alphabet(*pair) for each in pair}
-    for each in numbered + lettered:
-        if not each.is_doubtful or each in listed or each in letters:
+    listed.update(each for pair in pairwise(lettered) if _follow_in_alphabet(*pair) for each in pair)
+    listed.update(each for pair in pairwise(romans) if _is_next(*pair) for each in pair)
+    for each in [*numbered, *lettered, *romans]:
+        if not each.is_doubtful or each in listed:
             starts[each.line] = each.end
     return starts
 
@@ -363,8 +370,11 @@ def _value(number: str) -> int:
 
 
 def _is_list(first: _NumberedLine, second: _NumberedLine) -> bool:
-    distance = second.rank - first.rank
-    return distance == 1 or (distance <= ITEM_LINES and second.number == first.number + 1)
+    return second.rank - first.rank == 1 or _is_next(first, second)
+
+
+def _is_next(first: _NumberedLine, second: _NumberedLine) -> bool:
+    return second.rank - first.rank <= ITEM_LINES and second.number == first.number + 1
 
 
 def _place_in_alphabet(letter: str) -> int:

@@ -88,6 +88,7 @@ _LABELS = {
     ("table", "summary"),
     ("th", "abbr"),
     ("tblCaption", "w:val"),
+    ("listItem", "w:displaytext"),
     ("tblDescription", "w:val"),
 }
 """Others that people read, in these elements only. Left alone are names of files (`download`), other documents

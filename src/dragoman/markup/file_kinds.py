@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ FILE_KINDS = (
         _COPY,
         "rename it to .srt",
         (".srt",),
-        r"(?:\d+\s*\n)?\d{1,3}:\d\d:\d\d[,.]\d{2,3}[ \t]*-->",
+        r"(?:\d+\s*\n)?(?:\d{1,3}:)?\d\d:\d\d[,.]\d{2,3}[ \t]*-->",
     ),
     FileKind(
         "a file of subtitles, with times between the texts",
@@ -273,6 +274,7 @@ _VERSES = FileKind(
     "rename it to .tsv",
 )
 _TAGGED = FileKind("a file with a tag around each text", _COPY, "rename it to .html")
+_DELIMITED = FileKind("a table", f"save it as .xlsx or .csv, {_TABLE}", "rename it to .csv")
 _KEY = re.compile(
     r"""[\s{,]*(?:-\s+|\#define\s+)?(?:\[?(?P<quote>["'])(?P<quoted>[^"'\n]+)(?P=quote)\]?"""
     r"""|(?P<plain>[^\W\d][\w./-]*))\s*(?:(?P<sign>:(?=\s|\Z)|=)|(?<=[A-Z0-9_])[\s,]+(?="))(?P<text>.*)"""
@@ -286,6 +288,8 @@ _ELEMENT = re.compile(r"\s*(?:<([A-Za-z][\w:.-]*)[^<>]*>(?:.*</\1>)?|</[^<>]*>)\
 _ROOT = re.compile(rb"\s*<[A-Za-z][\w:.-]*(?:\s[^<>]*)?>\s*\n\s*<[A-Za-z!?][^<>]*>")
 """The start of XML without a declaration: in its first line is only a tag, and a tag follows."""
 _SAMPLE_LINES = 500
+_LEAST_ROWS, _LEAST_COLUMNS = 3, 3
+"""Of a table with semicolons or commas, which a few sentences may have, too."""
 _LEAST_SHARE = 0.8
 
 
@@ -312,6 +316,29 @@ def find_document_kind(name: str, head: bytes) -> FileKind | None:
     """
     stated = next((kind for kind in FILE_KINDS if name.lower().endswith(kind.document_suffixes)), None)
     return stated or find_file_kind(name, head)
+
+
+def find_similar_kind(start: str) -> FileKind | None:
+    """What a text may be whose lines begin like those of another kind of file, or have as many columns.
+
+    A list of words may look like that, too.
+
+    Args:
+        start: How the text starts.
+    """
+    head = start.encode("utf-8", "replace")
+    if kind := find_keys(head, head):
+        return kind
+    lines = [line.rstrip("\r") for line in _lines(head) if line.strip()]
+    return _DELIMITED if len(lines) >= _LEAST_ROWS and any(_has_columns(lines, each) for each in ";,") else None
+
+
+def _has_columns(lines: Sequence[str], delimiter: str) -> bool:
+    try:
+        numbers = {len(row) for row in csv.reader(lines, delimiter=delimiter)}
+    except csv.Error:
+        return False
+    return len(numbers) == 1 and numbers.pop() >= _LEAST_COLUMNS
 
 
 def find_keys(source: bytes, target: bytes) -> FileKind | None:

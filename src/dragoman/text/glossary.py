@@ -6,7 +6,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import regex
@@ -20,6 +20,9 @@ from dragoman.text.placeholders import SpanKind, find_spans
 
 _WORD = regex.compile(rf"[{WITHOUT_SPACES}]|[\w--[{WITHOUT_SPACES}]]+|[^\w\s]", regex.VERSION1)
 """A word, a punctuation mark, or a letter of a script without spaces."""
+
+_TONOS = regex.compile(r"(?<=\p{Greek}\p{M}*)[\u0301\u0342]")
+"""The accents of Greek that capitals lack, in Unicode's normal form D."""
 
 COPIED: tuple[SpanKind, ...] = ("placeholder", "tag", "link")
 """The spans that translations always copy; numbers and emoji may also be words."""
@@ -90,7 +93,13 @@ class Glossary:
                 f"{self._terms[key].source}: {', '.join(each.values())}" for key, each in several.items()
             )
             raise UserError(f"terms of the glossary have several translations ({listed}); choose one for each")
-        self._folded = {_key(term, fold): term for term in reversed(self.terms)}  # of several, the first one
+        # of several terms with the same words, the first one
+        self._folded = {_key(term, fold): term for term in reversed(self.terms)}
+        self._capitals = {
+            _key(term, partial(in_capitals, dotted=dotted)): term
+            for term in reversed(self.terms)
+            for dotted in (True, False)
+        }
         self._longest = max(map(len, self._terms), default=0)
         self._by_lemma = lru_cache(maxsize=4)(self._index_lemmas)
 
@@ -137,7 +146,8 @@ class Glossary:
     def find(self, text: str, lemmatize: Lemmatize | None = None) -> Iterator[FoundTerm]:
         """The terms in a text, in order: whole words in any case, the longest of several that begin at a word.
 
-        Terms in the case of the text come first, then those in another case, then other forms of their words.
+        Terms in the case of the text come first, then those in another case, those of which the capitals are other
+        letters, and other forms of their words.
 
         Args:
             text: The text.
@@ -152,6 +162,8 @@ class Glossary:
         while begin < len(words):
             for end in range(min(len(words), begin + self._longest), begin, -1):
                 term = self._terms.get(spelled[begin:end]) or self._folded.get(folded[begin:end])
+                if not term and all(word == word.upper() for word in words[begin:end]):
+                    term = self._capitals.get(spelled[begin:end])
                 if lemmatize and not term and (same_lemmas := by_lemma.get(lemmas[begin:end])):
                     term = _closest(text, spans[begin:end], same_lemmas, lemmatize)
                 if term:
@@ -268,3 +280,9 @@ def is_copied_word(word: str) -> bool:
 def fold(word: str) -> str:
     """The word without the difference of upper and lower case, and of ß and ss, as in Switzerland and in capitals."""
     return _as_spelled(_as_spelled(word).casefold())  # which may have decomposed letters
+
+
+def in_capitals(word: str, dotted: bool) -> str:
+    """The word in capitals: without accents in Greek (ΔΡΟΜΟΣ), and for each i either İ, as in Turkish, or I."""
+    word = word.replace("i", "İ") if dotted else word
+    return unicodedata.normalize("NFC", _TONOS.sub("", unicodedata.normalize("NFD", word.upper())))

@@ -44,6 +44,8 @@ _SHARES: dict[str, tuple[str, Callable[[Decimal], Decimal]]] = {
 }
 """Words for a share in percent: 3割 are 30 %, and at 7折, 30 % are taken off."""
 
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+
 _ERAS = r"พ\.?\s?ศ\.?|ព\.?\s?ស\.?|ພ\.?\s?ສ\.?"
 _BUDDHIST_YEAR = r"(?<!\d)[2๒២໒][3-6๓-๖៣-៦໓-໖]\d\d(?!\d|,\d)"
 _BUDDHA = 543
@@ -90,6 +92,14 @@ def number_value(number: str) -> str:
     The parts of a time may be separated by a point, too.
     """
     return _THOUSANDS.sub("", in_ascii(number)).translate(_POINTS)
+
+
+def roman_value(numeral: str) -> int:
+    """The number that Roman numerals mean, in capitals; 0 if other letters are among them."""
+    digits = [_ROMAN_DIGITS.get(each, 0) for each in numeral]
+    if not all(digits):
+        return 0
+    return sum(-one if one < other else one for one, other in zip(digits, [*digits[1:], 0], strict=True))
 
 
 def in_ascii(text: str) -> str:

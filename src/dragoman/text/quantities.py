@@ -20,7 +20,7 @@ from dragoman.languages.number_names import find_month_numbers, find_months, han
 from dragoman.languages.number_words import NumberWords, number_words
 from dragoman.languages.scripts import WITHOUT_SPACES
 from dragoman.text.placeholders import LETTER, SEPARATOR, Span, find_spans, match_between
-from dragoman.text.plain_numbers import NUMBER, in_ascii, number_value, plain_numbers
+from dragoman.text.plain_numbers import NUMBER, in_ascii, number_value, plain_numbers, roman_value
 
 MAX_SPELLED = 12
 """Numbers up to this one are often spelled as words."""
@@ -49,7 +49,6 @@ _HALF_DAY = regex.compile(
 _HALF_BEFORE = regex.compile(r"\b(?:halb|halv|half|půl|fél)\s+$", regex.IGNORECASE)
 """What precedes the hour that comes next: "halb vier" is 3:30, except in English."""
 _ROMAN = regex.compile(rf"(?<!{LETTER})([IVXLCDM]{{2,}}|[VX])(?:th|st|nd|rd|e|er|ème)?(?!{LETTER})", regex.VERSION1)
-_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _DECADE = regex.compile(r"(?:18|19|20)([1-9]0)")
 _NEAR = 10
 """Characters between numbers that may be written as one: "Artikel 6 Absatz 1", "6.1"."""
@@ -436,7 +435,7 @@ def _written_numbers(text: str) -> tuple[Sequence[str], frozenset[str]]:
     others = [other for pattern in (_NUMBERS, _PARTS) for other in pattern.findall(text)]
     found = {_shortest(number_value(part)) for other in others for part in (other, *_BETWEEN_VALUES.split(other))}
     found.update(_shortest(number_value(other)) for _, other in _half_days(text))
-    found.update(str(_roman_value(match[1])) for match in _ROMAN.finditer(text))
+    found.update(str(roman_value(match[1])) for match in _ROMAN.finditer(text))
     return others, frozenset(found)
 
 
@@ -447,11 +446,6 @@ def _half_days(text: str) -> Iterator[tuple[str, str]]:
         for time in _TIMES.findall(match[0]):
             hour, *minutes = regex.split("[.:]", time)
             yield time, ":".join([str(int(hour) % 12 + later), *minutes])
-
-
-def _roman_value(numeral: str) -> int:
-    digits = [_ROMAN_DIGITS[each] for each in numeral]
-    return sum(-one if one < other else one for one, other in zip(digits, [*digits[1:], 0], strict=True))
 
 
 def _is_date_kept(date: str, others: Sequence[str], months: Collection[str]) -> bool:

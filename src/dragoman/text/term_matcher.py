@@ -15,6 +15,7 @@ from dragoman.text.glossary import (
     decapitalize,
     fold,
     has_capitals_like,
+    in_capitals,
     is_copied_word,
     list_words,
     term_words,
@@ -146,6 +147,8 @@ def _is_form(text: str, start: int, end: int, wanted: str, same: Callable[[str, 
     word = text[start:end]
     if is_copied_word(word) or is_copied_word(wanted):
         return word == wanted
+    if word in (in_capitals(wanted, dotted=True), in_capitals(wanted, dotted=False)):
+        return True
     if fold(word) == fold(wanted):
         return word.isupper() or _is_at(text, start, wanted) or (word == capitalize(wanted) and _is_title(text))
     if same(word, wanted):

@@ -227,9 +227,16 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
     "classes: lines in Georgian": ("a.html", ("ka", "en"), "<p>¦ძაღლი დარბის.<br>¦კატა ზის.</p>"),
     "classes: Cyrillic list": ("a.txt", ("ru", "en"), "а) ¦Собака бежит.\nб) ¦Кошка спит.\n"),
     "classes: Hebrew list": ("a.txt", ("he", "en"), "א. ¦הכלב רץ.\nב. ¦החתול ישן.\n"),
+    "classes: Persian list": ("a.txt", ("fa", "en"), "الف) ¦سگ می\u200cدود.\nب) ¦گربه خوابیده.\n"),
+    "classes: list of laws": ("a.txt", DE, "z) ¦Ein Hund\naa) ¦Eine Katze\nbb) ¦Ein Haus\n"),
+    "classes: Roman list": ("a.txt", DE, "I. ¦Ein Hund läuft.\n\nII. ¦Eine Katze.\nIII. ¦Ein Haus.\n"),
+    "classes: small Roman list": ("a.txt", DE, "i. ¦Ein Hund läuft.\nii. ¦Eine Katze.\niii. ¦Ein Haus.\n"),
+    "classes: Roman ordinals are no list": ("a.txt", DE, "¦Wilhelm\n¦II. Teil des Buches\n¦V. Teil des Buches\n"),
+    "classes: initials are no Roman list": ("a.txt", DE, "¦I. Kant schrieb.\n¦V. Hugo auch.\n"),
+    "classes: words are no list": ("a.txt", DE, "¦(Ja) das stimmt\n¦(Ein) Hund\n"),
     "classes: Hindi list": ("a.txt", ("hi", "en"), "१. ¦कुत्ता दौड़ता है।\n२. ¦बिल्ली सोती है।\n"),
     "classes: Chinese list": ("a.txt", ("zh", "en"), "一、¦狗在跑。\n二、¦猫在睡。\n"),
-    "classes: round bullets": ("a.txt", DE, "● ¦Ein Hund\n○ ¦Eine Katze\n■ ¦Ein Haus\n► ¦Eine Maus\n✓ ¦Ein Tier\n"),
+    "classes: round bullets": ("a.txt", DE, "● ¦Ein Hund\n○ ¦Eine Katze\n■ ¦Ein Haus\n► ¦Eine Maus\n⁃ ¦Ein Tier\n"),
     "classes: Japanese bullets": ("a.txt", ("ja", "en"), "・¦犬が走る。\n・¦猫が寝る。\n"),
     "classes: Cyrillic identifier": ("a.json", ("ru", "en"), '{"a": "АБ-12", "b": "¦Собака", "c": "ГОСТ-Ж7"}'),
     "classes: Japanese table": (
@@ -762,6 +769,26 @@ PACKAGES: dict[str, tuple[str, tuple[str, str], bytes, list[str]]] = {
         ["Ein Hund läuft."],
     ),
     "lines: strict Word document": ("a.docx", DE, strict_document(), ["Ein Hund"]),
+    "formats: choices of a list": (
+        "a.docx",
+        DE,
+        docx(
+            f"{HEAD}<w:document {W}><w:body><w:sdt><w:sdtPr><w:dropDownList>"
+            '<w:listItem w:displayText="Ein Hund" w:value="1"/></w:dropDownList></w:sdtPr>'
+            f"<w:sdtContent><w:p>{run('Ein Tier.')}</w:p></w:sdtContent></w:sdt></w:body></w:document>"
+        ),
+        ["Ein Hund", "Ein Tier."],
+    ),
+    "fixed: formula of a slide": (
+        "a.pptx",
+        DE,
+        pptx(
+            content="<a:p><a:r><a:t>Der Wert </a:t></a:r><mc:AlternateContent><mc:Choice><a14:m><m:oMath><m:r><m:t>x"
+            "</m:t></m:r></m:oMath></a14:m></mc:Choice><mc:Fallback><a:r><a:t>x</a:t></a:r></mc:Fallback>"
+            "</mc:AlternateContent><a:r><a:t> ist groß.</a:t></a:r></a:p>"
+        ),
+        ["Der Wert {1} ist groß."],
+    ),
     "lines: diagram of a slide": ("a.pptx", DE, slides_with_diagram(), ["Ein Hund", "Ein Kasten"]),
     "lines: chapter with another suffix": ("a.epub", DE, epub(name="Kapitel%20eins.xml"), ["Ein Hund"]),
     "fixed: field after a point in Word": (
@@ -1164,6 +1191,7 @@ REFUSED_DOCUMENTS: dict[str, tuple[str, bytes, str]] = {
     "input: PO with another name": ("a.txt", PO.encode(), r"rename it to \.po"),
     "input: XLIFF with another name": ("a.txt", xliff("").encode(), r"rename it to \.xlf"),
     "input: subtitles with another name": ("a.txt", srt("Ein Hund.").encode(), r"rename it to \.srt"),
+    "input: subtitles without hours": ("a.txt", b"1\n00:01.000 --> 00:02.000\nEin Hund.\n", r"rename it to \.srt"),
     "input: page with another name": (
         "a.txt",
         b"<!DOCTYPE html>\n<html><p>Ein Hund</p></html>",
@@ -1334,3 +1362,27 @@ def test_sentences_in_many_scripts(language: str, text: str) -> None:
     for start, _ in reversed(spans[1:]):
         found = f"{found[:start]}{START}{found[start:]}"
     assert found == text
+
+
+SIMILAR_TEXTS: dict[str, tuple[str, str]] = {
+    "input: YAML as text": ("de:\n  menu:\n    open: Öffnen\n    close: Schließen\n", "key before each text.*yaml2po"),
+    "input: properties as text": ("menu.open=Öffnen\nmenu.close=Schließen\n", "key before each text.*prop2po"),
+    "input: CSV as text": ('nr;text;ort\n1;"Hund; klein";Park\n2;Katze;See\n', r"a table; rename it to \.csv"),
+    "input: TSV as text": ("1\tEin Hund\n2\tEine Katze\n", r"rename it to \.tsv"),
+    "input: verses as text": ("GEN 1:1 Ein Hund\nGEN 1:2 Eine Katze\n", r"rename it to \.tsv"),
+    "input: dialog": ("Tom: Ein Hund!\nAnna: Eine Katze!\nTom: Ein Haus!\n", ""),
+    "input: sentences": ("Hund, Katze, Maus und Haus.\nEin Hund, der läuft, bellt, oder?\nNa; ja.\n", ""),
+    "input: two sentences": ("Hund, Katze, Maus.\nHaus, Baum, Tür.\n", ""),
+}
+"""The content of a text, and what the warning about it contains, if there is one."""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("case", SIMILAR_TEXTS)
+def test_texts_that_look_like_something_else(case: str, encoding: str) -> None:
+    content, message = SIMILAR_TEXTS[case]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert open_document(content.encode(encoding), "a.txt", DE).segments
+    found = "".join(str(each.message) for each in caught)
+    assert re.search(message, found) if message else not found

@@ -31,7 +31,7 @@ _SLIDE_ROOTS = ("sld", "notes")
 _DRAWN = ("diagramData", "diagramDrawing", "chart")
 """Parts of drawings: a diagram has its texts twice, as they are edited and as they are shown."""
 
-_DESCRIBED = ("docPr", "cNvPr", "tblCaption", "tblDescription")
+_DESCRIBED = ("docPr", "cNvPr", "tblCaption", "tblDescription", "listItem")
 _COMMENT = re.compile(rb"<(?:\w+:)?(?:t|text)[\s>]")
 _REVISION = re.compile(r'\s[\w:]*rsid\w*="[^"]*"')
 
@@ -131,7 +131,7 @@ def _add_blocks(nodes: Sequence[XmlNode], items: list[Item], raw: list[str]) -> 
 
 
 def _start_pieces(node: XmlElement) -> tuple[Piece, ...]:
-    """The start tag, with the description of a picture or a table."""
+    """The start tag, with the description of a picture or a table, or a choice of a list."""
     if node.name not in _DESCRIBED:
         return (node.start,)
     attributes = read_attributes(node.start)
@@ -176,6 +176,8 @@ def _item(node: XmlNode, start: str, end: str) -> Item:
         return TextItem(raw, "")
     is_link = any("HYPERLINK" in value for key, value in node.attributes.items() if key.endswith("instr"))
     element = INLINE if is_link else OFFICE.find(node.name, node.attributes)
+    if node.name == "AlternateContent" and _contains(node, "oMath") and not _contains(node, "p"):
+        element = WORD
     if element.lost:
         return TextItem(raw, "")
     if not (element.kept or element.apart):
@@ -185,6 +187,10 @@ def _item(node: XmlNode, start: str, end: str) -> Item:
     inner = block_items(node.children)
     pieces: tuple[Piece, ...] = (raw,) if len(inner) == 1 else (start + node.start, Inner(tuple(inner)), node.end + end)
     return Fixed(pieces, element)
+
+
+def _contains(node: XmlElement, name: str) -> bool:
+    return any(each.name == name or _contains(each, name) for each in node.elements())
 
 
 def _is_raised(properties: Sequence[XmlElement]) -> bool:
