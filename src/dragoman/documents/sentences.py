@@ -34,7 +34,7 @@ from dragoman.languages.sentence_marks import (
 )
 from dragoman.text.link import Link
 from dragoman.text.match import worst_match
-from dragoman.text.normalization import basic_form, replace_surrogates, visible_positions
+from dragoman.text.normalization import replace_surrogates, visible_positions
 from dragoman.text.placeholders import Span, find_spans, text_between
 from dragoman.text.plain_numbers import roman_value
 from dragoman.text.translation import Translation
@@ -46,7 +46,7 @@ _BREAKS = regex.compile(
     rf"(?<=[:{SENTENCE_ENDS}])\s*(?:</?(?i:br|p|div|li|[uo]l|t[rdh]|h[1-6])\b[^<>]*+>\s*+)++(?!\p{{Ll}})"
 )
 """Tags of HTML that begin a line, after the end of a sentence, so that they belong to none."""
-_IDENTIFIER = regex.compile(r"^\W*+(?=\S*\d)(?:\p{Lu}++|\p{Ll}(?!\p{Ll})|\d++|[-_./:#+]++)++\W*+$")
+_IDENTIFIER = regex.compile(r"^\W*+(?=\S*\d)(?:\p{Lu}++|\p{Ll}(?!\p{Ll})|\d++|[-_./:#+－＿．／：＃＋]++)++\W*+$")
 _LABEL = regex.compile(
     r"^\W*+(?:ART|DIN|EAN|EN|GTIN|HS|IEC|ID|ISBN|ISO|NO|NR|PN|RAL|REF|RFC|SKU|SN|USB|VDE|x)[.:]?+\W*+$"
 )  # of an identifier
@@ -132,7 +132,7 @@ def is_translatable(text: str) -> bool:
     for word in reversed(words):
         is_number = not any(map(str.isalpha, word))
         identifies = is_number or bool(
-            _IDENTIFIER.search(basic_form(word)) or _PATH.search(word) or (identifies and _LABEL.search(word))
+            _IDENTIFIER.search(word) or _PATH.search(word) or (identifies and _LABEL.search(word))
         )
         if not identifies:
             return True
@@ -231,7 +231,7 @@ _BULLETS = regex.compile(
 )
 _HAN_NUMBER = "[一二三四五六七八九十]"
 _ITEM_LABEL = regex.compile(
-    rf"(?:[(（]?(?:\d{{1,3}}|\p{{L}}\p{{M}}?|[ivx]{{2,5}}|{_HAN_NUMBER}{{1,3}})|\p{{L}}{{2,3}})(?:\)\s+|）\s*)(?=\S)"
+    rf"(?:[(（]?(?:\d{{1,3}}|\p{{L}}\p{{M}}?|[ivx]{{2,5}}|{_HAN_NUMBER}{{1,3}})|(?P<same>\p{{L}})(?P=same){{1,2}}|الف)(?:\)\s+|）\s*)(?=\S)"
     rf"|{_HAN_NUMBER}{{1,3}}[、．]\s*(?=\S)(?!{_HAN_NUMBER})|[①-⓿㈀-㈞㈠-㈩㉠-㉻㊀-㊉]\s*(?=\S)"
 )
 _ITEM_NUMBER = regex.compile(
@@ -274,7 +274,9 @@ def begins_item(line: str) -> bool:
     """Whether a line without indentation begins with a bullet, or with the number or letter of a list."""
     bullets = _BULLETS.match(line)
     number = _ITEM_NUMBER.match(line)
-    return bool((bullets and bullets.end()) or _ITEM_LABEL.match(line) or (number and not number["dash"]))
+    return bool(
+        (bullets and bullets.end()) or _ITEM_LABEL.match(line) or (number and not (number["dash"] or number["roman"]))
+    )
 
 
 def find_in_memory(memory: TranslationMemory, text: str) -> str | None:
@@ -344,7 +346,7 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
         starts.append(start)
     listed = {each for pair in pairwise(numbered) if _is_list(*pair) for each in pair}
     listed.update(each for pair in pairwise(lettered) if _follow_in_alphabet(*pair) for each in pair)
-    listed.update(each for pair in pairwise(romans) if _is_next(*pair) for each in pair)
+    listed.update(_find_following(romans))
     for each in [*numbered, *lettered, *romans]:
         if not each.is_doubtful or each in listed:
             starts[each.line] = each.end
@@ -375,6 +377,15 @@ def _is_list(first: _NumberedLine, second: _NumberedLine) -> bool:
 
 def _is_next(first: _NumberedLine, second: _NumberedLine) -> bool:
     return second.rank - first.rank <= ITEM_LINES and second.number == first.number + 1
+
+
+def _find_following(items: Iterable[_NumberedLine]) -> Iterator[_NumberedLine]:
+    """The lines with a number that is followed by the next one, and with the next one; others may be between them."""
+    last: dict[int, _NumberedLine] = {}
+    for item in items:
+        if (before := last.get(item.number - 1)) and _is_next(before, item):
+            yield from (before, item)
+        last[item.number] = item
 
 
 def _place_in_alphabet(letter: str) -> int:

@@ -56,28 +56,11 @@ _TITLES = (
     *("डॉ", "प्रो", "पं", "श्री", "सुश्री", "श्रीमती", "कु", "मि", "नं", "ডা", "মো", "মি", "ਡਾ", "ਸ਼੍ਰੀ", "ડૉ", "ડો", "શ્રી"),
     *("திரு", "திருமதி", "డా", "శ్రీ", "ಡಾ", "ಶ್ರೀ", "ഡോ", "ശ്രീ"),
     *("(?i:mevr|dhr|geb|jl|str|npr|нпр|в?ул|тзв)", r"(?i:t\.ex|f\.eks|bl\.a)", "med", "TP", "TS", "ThS", "GS", "PGS"),
+    *("(?i:swj|sw|knj|př|pś|hl|hptm|frl|dvs|dr|ks|św|płk|ppłk|kpt|mjr|mgr)", "Ms|Pfc|Sgt|Smt|Wm"),
 )
 """Abbreviations before names that `sentencex` does not know: of languages of India, Europe, Vietnam and Indonesia."""
 
 _BEFORE_NUMBERS = "art|fig|tab|nr|kl|kb|cca|pp?|str|čl?|vol|[ck]ap|αρ|σελ|рис|табл|стр|гл|ст|п|бр"
-_VOWEL = "[aeiouyáàâäãåāăąǎæǽéèêëēėęěẽíìîïīįıĩǐóòôöõøǿōőœǒơúùûüūůűųũǔưýÿỳẏŷȳƴạ-ỹəɛɔɨʉɯǝ]"
-_SYLLABIC_LANGUAGES = frozenset(["bs", "cs", "cy", "hr", "kab", "mk", "sk", "sl", "sr"])
-"""Languages with words without these vowels: "prst", "krk", "cwm"."""
-
-_WITHOUT_VOWEL = """
-    br brr cd cds cmd cp css csv ctrl dll docx dvd dvds ftp ftps gps gpx grr grrr hm hmm hmmm html http jpg ls mdx mv
-    pc pcs pdf pdfs php png pptx ps psst pst rm rss sh shh shhh smb sms sql srt ssh ssl stb srl svg tcp tgz tmp tmx tsv
-    tv tvs txt vpn vtt xls xlsx xml xslt zsh
-"""
-"""Words without a vowel that may end a sentence: interjections, devices, commands and formats of files."""
-
-_SHORTENED = regex.compile(
-    rf"(?<![\p{{L}}.&'’_-])(?<!\d\s?)(?!\p{{L}}*(?i:{_VOWEL}))(?!(?i:{'|'.join(_WITHOUT_VOWEL.split())})\.)"
-    r"[\p{Latin}&&\p{L}]\p{Ll}{1,3}\.$",
-    regex.VERSION1,
-)
-"""A short word without a vowel, such as "knj." and "dvs.", but no unit after a number."""
-
 _ABBREVIATION = regex.compile(
     rf"(?:^|\s){OPENING}?(?:{'|'.join(_TITLES)})\.$"
     r"|(?:^|\s)[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Gujarati}\p{Gurmukhi}&&\p{Lo}]\.$"  # a single letter
@@ -87,7 +70,7 @@ _ABBREVIATION = regex.compile(
 )
 _LISTS = (
     r"usw|etc|u\. ?v\. ?m|enz|osv|m\.m|m\.fl|o\.s\.v|jne|jms|ym|ecc|itd|itp|atd|apod|ipd|ipod|stb|ktl|κ\.?λπ|κ\.ά|и др"
-    r"|[иі] т\. ?[дп]|atď|apod|ir t\. ?t|ir pan|u\. ?c|u\. ?tml|[șş]\.a|o\.fl|o\.s\.frv|etj|и т\.н|eċċ|ayb|srl|eus"
+    r"|[иі] т\. ?[дп]|atď|ir t\. ?t|ir pan|u\. ?c|u\. ?tml|[șş]\.a|o\.fl|o\.s\.frv|etj|и т\.н|eċċ|ayb|srl|eus"
 )
 AFTER_LIST = regex.compile(rf"(?<=\b(?:{_LISTS})\.{CLOSING}?)\s+(?={OPENING}?\p{{Lu}})")
 """Where a sentence ends after "and so on", if a capital letter follows."""
@@ -100,6 +83,7 @@ AFTER_BRACKET = regex.compile(rf"(?<=[{SENTENCE_ENDS}]\p{{Pe}})\s+(?={OPENING}?\
 
 _LONGEST_ABBREVIATION = 10  # with the character before it
 
+_VOWEL = "[aeiouyáàâäãåāăąæéèêëēėęěíìîïīįıóòôöõøōőœúùûüūůűųýÿ]"
 _SHORT_WORDS = """
     abb abs abschn abt adr al anh anl anm ans approx apr apt art aufl aug avg bearb bem best bsp ca co corp dec dept dez
     dipl ebd ed eds ehem einschl engl enz esim est etc evtl excl exkl ext fa febr fig franz gem gen geb gest ggf gov
@@ -160,8 +144,6 @@ def ends_in_abbreviation(text: str, language: str) -> bool:
         language: The code of the language without its region.
     """
     end = text.strip()[-_LONGEST_ABBREVIATION:]
-    if language not in _SYLLABIC_LANGUAGES and _SHORTENED.search(end):
-        return True
     return bool(_ABBREVIATION.search(end) or (language in ORDINAL_POINTS and _ORDINAL.search(end)))
 
 

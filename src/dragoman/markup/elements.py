@@ -89,6 +89,7 @@ _LABELS = {
     ("th", "abbr"),
     ("tblCaption", "w:val"),
     ("listItem", "w:displaytext"),
+    ("listEntry", "w:val"),
     ("tblDescription", "w:val"),
 }
 """Others that people read, in these elements only. Left alone are names of files (`download`), other documents
@@ -311,7 +312,7 @@ OFFICE = Elements(
         (INLINE, "ins moveTo smartTag customXml sdt sdtContent dir bdo ruby rubyBase"),
         (DIVIDER, "tab ptab"),
         (BREAK, "br cr"),
-        (WORD, "oMath oMathPara fldSimple fld"),
+        (WORD, "oMath oMathPara m fldSimple fld"),
         (OBJECT, "sym"),
         (BOX, "drawing pict object AlternateContent"),
         (CLINGING, "footnoteReference endnoteReference"),

@@ -279,17 +279,22 @@ _KEY = re.compile(
     r"""[\s{,]*(?:-\s+|\#define\s+)?(?:\[?(?P<quote>["'])(?P<quoted>[^"'\n]+)(?P=quote)\]?"""
     r"""|(?P<plain>[^\W\d][\w./-]*))\s*(?:(?P<sign>:(?=\s|\Z)|=)|(?<=[A-Z0-9_])[\s,]+(?="))(?P<text>.*)"""
 )
+_PROGRAM_KEY = re.compile(r"""\s*["'\w-]*(?:[._/][\w./-]+["']?\s*[:=]|["']\s*[:=]|=)|\s+\w+:\s""", re.ASCII)
+"""A key as programs write it, unlike "flour: 200 g": with a point, quotation marks, an equals sign, or indented."""
+_ROW = re.compile(r"\S*\t.*[^\W\d]")
+"""A row with a number or name and a text, unlike that of a table of contents."""
 _FIRST_CELL = re.compile(r"[^\t]{1,40}(?=\t)")
 _VERSE = re.compile(r"(?:[A-Z]|[1-4](?=[A-Z]))[A-Z]{2}[ ._]\d+[:.]\d+(?=\s)")
 """The place of a verse: GEN 1:1."""
 _FIRST_TAG = re.compile(r"\s*</?[A-Za-z][\w:.-]*(?=[\s/>])")
 _ELEMENT = re.compile(r"\s*(?:<([A-Za-z][\w:.-]*)[^<>]*>(?:.*</\1>)?|</[^<>]*>)\s*")
 """A line that is an element, or only a tag."""
-_ROOT = re.compile(rb"\s*<[A-Za-z][\w:.-]*(?:\s[^<>]*)?>\s*\n\s*<[A-Za-z!?][^<>]*>")
+_ROOT = re.compile(rb"\s*<[A-Za-z][\w:.-]*(?:\s[^<>]*)?>[^\S\n]*\n\s*+<[A-Za-z!?][^<>]*>")
 """The start of XML without a declaration: in its first line is only a tag, and a tag follows."""
 _SAMPLE_LINES = 500
+_SAMPLE_CHARACTERS = 65_536
 _LEAST_ROWS, _LEAST_COLUMNS = 3, 3
-"""Of a table with semicolons or commas, which a few sentences may have, too."""
+"""Of a table; one or two lines with a colon or commas may be anything."""
 _LEAST_SHARE = 0.8
 
 
@@ -318,27 +323,37 @@ def find_document_kind(name: str, head: bytes) -> FileKind | None:
     return stated or find_file_kind(name, head)
 
 
-def find_similar_kind(start: str) -> FileKind | None:
+def find_similar_kind(text: str) -> FileKind | None:
     """What a text may be whose lines begin like those of another kind of file, or have as many columns.
 
     A list of words may look like that, too.
 
     Args:
-        start: How the text starts.
+        text: The text; its first lines are examined.
     """
-    head = start.encode("utf-8", "replace")
-    if kind := find_keys(head, head):
-        return kind
-    lines = [line.rstrip("\r") for line in _lines(head) if line.strip()]
-    return _DELIMITED if len(lines) >= _LEAST_ROWS and any(_has_columns(lines, each) for each in ";,") else None
+    lines = [line.rstrip() for line in text[:_SAMPLE_CHARACTERS].split("\n")[:_SAMPLE_LINES] if line.strip()]
+    if len(text) > _SAMPLE_CHARACTERS:
+        lines = lines[:-1]  # which may be incomplete
+    if len(lines) < _LEAST_ROWS:
+        return None
+    head = "\n".join(lines).encode("utf-8", "replace")
+    kind = find_keys(head, head)
+    if kind is _NUMBERED and not all(map(_ROW.match, lines)):
+        return None
+    if kind is _KEYED and not any(map(_PROGRAM_KEY.match, lines)):
+        return None
+    return kind or (_DELIMITED if any(_has_columns(lines, each) for each in ";,") else None)
 
 
 def _has_columns(lines: Sequence[str], delimiter: str) -> bool:
+    """Whether lines are rows with the same number of cells, with no space before a cell, as sentences have it."""
     try:
-        numbers = {len(row) for row in csv.reader(lines, delimiter=delimiter)}
+        rows = list(csv.reader(lines, delimiter=delimiter))
     except csv.Error:
         return False
-    return len(numbers) == 1 and numbers.pop() >= _LEAST_COLUMNS
+    numbers = {len(row) for row in rows}
+    has_spaces = any(cell.startswith(" ") for row in rows for cell in row[1:])
+    return len(numbers) == 1 and numbers.pop() >= _LEAST_COLUMNS and not has_spaces
 
 
 def find_keys(source: bytes, target: bytes) -> FileKind | None:

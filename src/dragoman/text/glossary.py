@@ -6,7 +6,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple
 
 import regex
@@ -21,8 +21,7 @@ from dragoman.text.placeholders import SpanKind, find_spans
 _WORD = regex.compile(rf"[{WITHOUT_SPACES}]|[\w--[{WITHOUT_SPACES}]]+|[^\w\s]", regex.VERSION1)
 """A word, a punctuation mark, or a letter of a script without spaces."""
 
-_TONOS = regex.compile(r"(?<=\p{Greek}\p{M}*)[\u0301\u0342]")
-"""The accents of Greek that capitals lack, in Unicode's normal form D."""
+_GREEK_MARKS = regex.compile(r"(?<=\p{Greek}\p{M}*)\p{M}")
 
 COPIED: tuple[SpanKind, ...] = ("placeholder", "tag", "link")
 """The spans that translations always copy; numbers and emoji may also be words."""
@@ -95,11 +94,7 @@ class Glossary:
             raise UserError(f"terms of the glossary have several translations ({listed}); choose one for each")
         # of several terms with the same words, the first one
         self._folded = {_key(term, fold): term for term in reversed(self.terms)}
-        self._capitals = {
-            _key(term, partial(in_capitals, dotted=dotted)): term
-            for term in reversed(self.terms)
-            for dotted in (True, False)
-        }
+        self._capitals = {key: term for term in reversed(self.terms) for key in _capital_keys(term)}
         self._longest = max(map(len, self._terms), default=0)
         self._by_lemma = lru_cache(maxsize=4)(self._index_lemmas)
 
@@ -146,8 +141,7 @@ class Glossary:
     def find(self, text: str, lemmatize: Lemmatize | None = None) -> Iterator[FoundTerm]:
         """The terms in a text, in order: whole words in any case, the longest of several that begin at a word.
 
-        Terms in the case of the text come first, then those in another case, those of which the capitals are other
-        letters, and other forms of their words.
+        Terms in the case of the text come first, then those in another case, then other forms of their words.
 
         Args:
             text: The text.
@@ -162,8 +156,8 @@ class Glossary:
         while begin < len(words):
             for end in range(min(len(words), begin + self._longest), begin, -1):
                 term = self._terms.get(spelled[begin:end]) or self._folded.get(folded[begin:end])
-                if not term and all(word == word.upper() for word in words[begin:end]):
-                    term = self._capitals.get(spelled[begin:end])
+                if not term and self._capitals and all(map(_is_capital, words[begin:end])):
+                    term = self._capitals.get(_words_as(_without_marks, words[begin:end]))
                 if lemmatize and not term and (same_lemmas := by_lemma.get(lemmas[begin:end])):
                     term = _closest(text, spans[begin:end], same_lemmas, lemmatize)
                 if term:
@@ -183,6 +177,14 @@ class Glossary:
 
 def _key(term: Term, normalize: Callable[[str], str]) -> Key:
     return _words_as(normalize, list_words(term.source))
+
+
+def _capital_keys(term: Term) -> Iterator[Key]:
+    """The words of a term in capitals, if these are other letters in lower case, as in Greek and Turkish."""
+    words = list_words(term.source)
+    for forms in zip(*map(_capital_forms, words), strict=True):
+        if _words_as(fold, forms) != _words_as(fold, words):
+            yield _words_as(_without_marks, forms)
 
 
 def _words_as(normalize: Callable[[str], str], words: Iterable[str]) -> Key:
@@ -282,7 +284,22 @@ def fold(word: str) -> str:
     return _as_spelled(_as_spelled(word).casefold())  # which may have decomposed letters
 
 
-def in_capitals(word: str, dotted: bool) -> str:
-    """The word in capitals: without accents in Greek (ΔΡΟΜΟΣ), and for each i either İ, as in Turkish, or I."""
-    word = word.replace("i", "İ") if dotted else word
-    return unicodedata.normalize("NFC", _TONOS.sub("", unicodedata.normalize("NFD", word.upper())))
+def is_capital_form(word: str, wanted: str) -> bool:
+    """Whether a word is another one in capitals, also in Turkish (İNCİR for incir) and Greek (ΔΡΟΜΟΣ for δρόμος)."""
+    return _is_capital(word) and _without_marks(word) in _capital_forms(wanted)
+
+
+def _capital_forms(word: str) -> tuple[str, str]:
+    """A word in capitals, as in most languages and as in Turkish, without marks in Greek."""
+    if is_copied_word(word):
+        return word, word
+    return _without_marks(word.upper()), _without_marks(word.replace("i", "İ").upper())
+
+
+def _without_marks(capitals: str) -> str:
+    """Capitals without the marks that those of Greek may lack: ΔΡΟΜΟΣ, and ΜΑΙΟΣ for ΜΑΪΟΣ."""
+    return _as_spelled(_GREEK_MARKS.sub("", unicodedata.normalize("NFD", capitals)))
+
+
+def _is_capital(word: str) -> bool:
+    return is_copied_word(word) or word == word.upper()

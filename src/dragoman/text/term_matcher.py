@@ -15,7 +15,7 @@ from dragoman.text.glossary import (
     decapitalize,
     fold,
     has_capitals_like,
-    in_capitals,
+    is_capital_form,
     is_copied_word,
     list_words,
     term_words,
@@ -147,7 +147,7 @@ def _is_form(text: str, start: int, end: int, wanted: str, same: Callable[[str, 
     word = text[start:end]
     if is_copied_word(word) or is_copied_word(wanted):
         return word == wanted
-    if word in (in_capitals(wanted, dotted=True), in_capitals(wanted, dotted=False)):
+    if is_capital_form(word, wanted):
         return True
     if fold(word) == fold(wanted):
         return word.isupper() or _is_at(text, start, wanted) or (word == capitalize(wanted) and _is_title(text))

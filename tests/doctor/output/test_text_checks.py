@@ -154,8 +154,9 @@ def test_a_gap_that_short_translations_explain_has_their_cause_alone() -> None:
     assert (finding.code, finding.severity) == ("output-length", "error")
     wrong = replace(report, bleu=0.5, length_ratio=0.6)
     assert codes(short, wrong) == {"output-length", "exposure-gap"}, "shorter, but the words are wrong, too"
-    empty = replace(report, bleu=0.0, length_ratio=0.0)
-    assert "exposure-gap" in codes([""] * len(REFERENCES), empty), "which no search makes of such a model"
+    for least in (0.0, 0.01):
+        empty = replace(report, bleu=0.0, length_ratio=least)
+        assert "exposure-gap" in codes([""] * len(REFERENCES), empty), "which no search makes of such a model"
     (unimportant,) = check_translations(SOURCES, REFERENCES, short, replace(report, token_accuracy=0.3))
     assert (unimportant.code, unimportant.severity) == ("output-length", "warning")
 

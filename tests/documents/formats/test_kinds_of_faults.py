@@ -233,10 +233,16 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
     "classes: small Roman list": ("a.txt", DE, "i. ¦Ein Hund läuft.\nii. ¦Eine Katze.\niii. ¦Ein Haus.\n"),
     "classes: Roman ordinals are no list": ("a.txt", DE, "¦Wilhelm\n¦II. Teil des Buches\n¦V. Teil des Buches\n"),
     "classes: initials are no Roman list": ("a.txt", DE, "¦I. Kant schrieb.\n¦V. Hugo auch.\n"),
-    "classes: words are no list": ("a.txt", DE, "¦(Ja) das stimmt\n¦(Ein) Hund\n"),
+    "classes: Roman outline": ("a.txt", DE, "I. ¦Ein Hund\nA. ¦Ja\nB. ¦Nein\nC. ¦Rot\nD. ¦Blau\nII. ¦Eine Katze\n"),
+    "classes: words are no list": ("a.txt", DE, "¦(Ja) das stimmt\n¦Ja) das stimmt\n¦EU) Hund\n"),
+    "classes: Korean words are no list": ("a.txt", ("ko", "en"), "¦참고) 개가 달린다.\n¦문제) 고양이가 잔다.\n"),
     "classes: Hindi list": ("a.txt", ("hi", "en"), "१. ¦कुत्ता दौड़ता है।\n२. ¦बिल्ली सोती है।\n"),
     "classes: Chinese list": ("a.txt", ("zh", "en"), "一、¦狗在跑。\n二、¦猫在睡。\n"),
-    "classes: round bullets": ("a.txt", DE, "● ¦Ein Hund\n○ ¦Eine Katze\n■ ¦Ein Haus\n► ¦Eine Maus\n⁃ ¦Ein Tier\n"),
+    "classes: round bullets": (
+        "a.txt",
+        DE,
+        "● ¦Ein Hund\n○ ¦Eine Katze\n■ ¦Ein Haus\n► ¦Eine Maus\n✓ ¦Ein Tier\n⁃ ¦Ein Kind\n",
+    ),
     "classes: Japanese bullets": ("a.txt", ("ja", "en"), "・¦犬が走る。\n・¦猫が寝る。\n"),
     "classes: Cyrillic identifier": ("a.json", ("ru", "en"), '{"a": "АБ-12", "b": "¦Собака", "c": "ГОСТ-Ж7"}'),
     "classes: Japanese table": (
@@ -1366,13 +1372,18 @@ def test_sentences_in_many_scripts(language: str, text: str) -> None:
 
 SIMILAR_TEXTS: dict[str, tuple[str, str]] = {
     "input: YAML as text": ("de:\n  menu:\n    open: Öffnen\n    close: Schließen\n", "key before each text.*yaml2po"),
-    "input: properties as text": ("menu.open=Öffnen\nmenu.close=Schließen\n", "key before each text.*prop2po"),
+    "input: properties as text": ("menu.open=Öffnen\nmenu.close=Zu\nmenu.x=Ende\n", "key before each text.*prop2po"),
     "input: CSV as text": ('nr;text;ort\n1;"Hund; klein";Park\n2;Katze;See\n', r"a table; rename it to \.csv"),
-    "input: TSV as text": ("1\tEin Hund\n2\tEine Katze\n", r"rename it to \.tsv"),
-    "input: verses as text": ("GEN 1:1 Ein Hund\nGEN 1:2 Eine Katze\n", r"rename it to \.tsv"),
+    "input: long CSV as text": ("nr,text,ort\n" + 900 * f"1,{20 * 'Hund '},Park\n", r"a table; rename it to \.csv"),
+    "input: TSV as text": ("1\tEin Hund\n2\tEine Katze\n3\tEin Haus\n", r"rename it to \.tsv"),
+    "input: verses as text": ("GEN 1:1 Ein Hund\nGEN 1:2 Eine Katze\nGEN 1:3 Ja\n", r"rename it to \.tsv"),
     "input: dialog": ("Tom: Ein Hund!\nAnna: Eine Katze!\nTom: Ein Haus!\n", ""),
-    "input: sentences": ("Hund, Katze, Maus und Haus.\nEin Hund, der läuft, bellt, oder?\nNa; ja.\n", ""),
-    "input: two sentences": ("Hund, Katze, Maus.\nHaus, Baum, Tür.\n", ""),
+    "input: notes": ("注意: 狗在跑。\n参考: 猫在睡。\n说明: 好。\n", ""),
+    "input: ingredients": ("mehl: 200 g\nzucker: 100 g\neier: 3\nmilch: 1 l\n", ""),
+    "input: contents": ("Einleitung\t3\nKapitel\t5\nEnde\t9\n", ""),
+    "input: equation": ("Wissen = Macht\n", ""),
+    "input: sentences": ("Hund, Katze, Maus und Haus.\nEin Hund, der läuft, bellt.\nNa, ja, gut.\n", ""),
+    "input: two lines": ("Hund,Katze,Maus.\nHaus,Baum,Tür.\n", ""),
 }
 """The content of a text, and what the warning about it contains, if there is one."""
 

@@ -26,6 +26,7 @@ MIN_KNOWN_WORDS = 0.5  # of the references; of text of another kind, small train
 UNKNOWN_SHARE = 0.03  # of the tokens
 MIN_LOSS_INCREASE = 0.05  # nats per token that wrong sources must cost
 MIN_OWN_INCREASE = 0.3  # nats per token that wrong sources must cost translations if these depend on their sources
+MIN_LENGTH_RATIO = 0.1  # of translations to references, for which the search may be the cause
 COMPARED_PAIRS = 500  # whose loss is measured with wrong sources
 
 
@@ -48,10 +49,10 @@ def length_explains_score(report: Report) -> bool:
 def _brevity_penalty(report: Report) -> float:
     """The factor by which BLEU is lower because translations are shorter than their references.
 
-    It is 1 if all are empty, which no setting of the search does to a model that predicts most of the next tokens.
+    It is 1 if next to nothing is translated, which no search makes of a model that predicts most of the next tokens.
     """
     ratio = report.length_ratio
-    return math.exp(1 - 1 / ratio) if 0 < ratio < 1 else 1.0
+    return math.exp(1 - 1 / ratio) if MIN_LENGTH_RATIO < ratio < 1 else 1.0
 
 
 def _has_gap(report: Report, brevity_penalty: float) -> bool:

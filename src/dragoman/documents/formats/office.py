@@ -31,7 +31,7 @@ _SLIDE_ROOTS = ("sld", "notes")
 _DRAWN = ("diagramData", "diagramDrawing", "chart")
 """Parts of drawings: a diagram has its texts twice, as they are edited and as they are shown."""
 
-_DESCRIBED = ("docPr", "cNvPr", "tblCaption", "tblDescription", "listItem")
+_DESCRIBED = ("docPr", "cNvPr", "tblCaption", "tblDescription", "listItem", "listEntry")
 _COMMENT = re.compile(rb"<(?:\w+:)?(?:t|text)[\s>]")
 _REVISION = re.compile(r'\s[\w:]*rsid\w*="[^"]*"')
 

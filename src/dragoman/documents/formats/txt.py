@@ -10,13 +10,11 @@ from dragoman.documents.hard_wrap import WrappedText
 from dragoman.errors import counted
 from dragoman.markup.file_kinds import find_similar_kind
 
-_HEAD_CHARACTERS = 65_536
-
 
 def open_txt(file: DocumentFile) -> EncodedDocument:
     """A text with lines, paragraphs and lists; lines that were broken at a certain width are joined."""
     characters = read_characters(file)
-    if kind := find_similar_kind(characters.text[:_HEAD_CHARACTERS]):
+    if kind := find_similar_kind(characters.text):
         warnings.warn(
             f"{file.name}: is translated as text, but looks like {kind.content}; {kind.document}", stacklevel=2
         )
