@@ -136,6 +136,17 @@ def test_training_goes_on_with_adamw_and_its_own_settings() -> None:
     assert large.weight_decay < new.weight_decay
 
 
+def test_a_new_language_is_learned_as_fast_as_from_random_weights() -> None:
+    known, new = (replace(facts_of(1000), by_direction={direction: 1000}) for direction in (("de", "en"), ("de", "cs")))
+    data = {"source_language": "de", "target_language": "en", "train": ["old.tsv"], "max_tokens": 9}
+    start = start_of(data={**data, "directions": [["de", "en"], ["en", "de"]]})
+    optimizers = [
+        plan_with(TEXTS, facts, None, MachineSpeed(5e11), None, start).recipe().training.optimizer
+        for facts in (known, new)
+    ]
+    assert optimizers == ["adamw", "muon"]
+
+
 @pytest.mark.parametrize(("terms", "matches"), [(0.1, 0.25), (0.4, 0.6), (0.0, 0.25), (0.0, 0.0)])
 def test_abilities_of_the_bundle_are_kept(terms: float, matches: float) -> None:
     """A translator that no longer sees marked terms or matches would forget how to use a glossary or a memory."""

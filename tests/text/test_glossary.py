@@ -66,9 +66,16 @@ def test_terms_are_found_in_capitals_and_in_capital_translations(language: str, 
     assert [each.used for each in matcher.check(term, glossary, text)] == ["inflected"]
 
 
+@pytest.mark.parametrize(
+    ("term", "text"), [("inek", "İnek ot yiyor."), ("ırmak", "Irmak uzundur."), ("ılık su", "Ilık su")]
+)
+def test_terms_are_found_at_the_beginning_of_turkish_sentences(term: str, text: str) -> None:
+    assert [each.term.source for each in Glossary([Term(term, "x")]).find(text)] == [term]
+
+
 def test_other_words_in_capitals_are_no_terms() -> None:
     matcher = TermMatcher.of("tr", "tr")
-    for term, text in (("sınır", "SİNİR"), ("sınır", "sinir"), ("ışık", "Işik"), ("çam", "CAM")):
+    for term, text in (("sınır", "SİNİR"), ("sınır", "sinir"), ("ılık", "ilik"), ("çam", "CAM")):
         assert not matcher.find(text, Glossary([Term(term, term)])), text
 
 

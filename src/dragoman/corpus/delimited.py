@@ -13,6 +13,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import regex
+
 from dragoman.corpus.checks import existing_file
 from dragoman.corpus.columns import Row, chosen_names, languages_of_columns, named_among, select_pairs, states_machine
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS, read_lines
@@ -29,7 +31,7 @@ DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bar
 SAMPLE = 50
 """Lines at the beginning of a table from which the delimiter is detected."""
 
-HEADER_CELL = re.compile(r"[^\W\d][\w.:-]*")
+HEADER_CELL = regex.compile(r"[^\W\d][\w\p{M}.:-]*")
 """The name of a column."""
 _LEAST_NAMES = 3
 _STATED = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)

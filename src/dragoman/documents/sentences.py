@@ -22,6 +22,7 @@ from dragoman.languages.sentence_marks import (
     AFTER_BRACKET,
     AFTER_COPIED,
     AFTER_LIST,
+    AFTER_UNIT,
     BETWEEN_SENTENCES,
     ORDINAL_POINTS,
     SENTENCE_ENDS,
@@ -179,7 +180,7 @@ def _closed_ends(text: str, ends: Iterable[int]) -> Iterator[int]:
 
 def _other_ends(text: str, spans: Iterable[Span]) -> Iterator[int]:
     """Where sentences end for certain, although `sentencex` takes the last word for an abbreviation."""
-    yield from (match.end() for match in AFTER_LIST.finditer(text))
+    yield from (match.end() for pattern in (AFTER_LIST, AFTER_UNIT) for match in pattern.finditer(text))
     yield from (match.end() for match in AFTER_BRACKET.finditer(text) if follows_end(text, match.end()))
     for span in spans:
         if span.kind == "link" and (match := AFTER_COPIED.match(text, span.end)):

@@ -56,11 +56,12 @@ _TITLES = (
     *("डॉ", "प्रो", "पं", "श्री", "सुश्री", "श्रीमती", "कु", "मि", "नं", "ডা", "মো", "মি", "ਡਾ", "ਸ਼੍ਰੀ", "ડૉ", "ડો", "શ્રી"),
     *("திரு", "திருமதி", "డా", "శ్రీ", "ಡಾ", "ಶ್ರೀ", "ഡോ", "ശ്രീ"),
     *("(?i:mevr|dhr|geb|jl|str|npr|нпр|в?ул|тзв)", r"(?i:t\.ex|f\.eks|bl\.a)", "med", "TP", "TS", "ThS", "GS", "PGS"),
-    *("(?i:swj|sw|knj|př|pś|hl|hptm|frl|dvs|dr|ks|św|płk|ppłk|kpt|mjr|mgr)", "Ms|Pfc|Sgt|Smt|Wm"),
+    *("(?i:swj|sw|knj?|př|pś|hl|hptm|frl|dvs|dr|ks|św|płk|ppłk|kpt|mjr|mgr|inż|sv|szt|им)", "Ms|Pfc|Sgt|Smt|Wm"),
+    *("Bpk", "Dl|Dna|dna", "Mnr", "Sn"),
 )
 """Abbreviations before names that `sentencex` does not know: of languages of India, Europe, Vietnam and Indonesia."""
 
-_BEFORE_NUMBERS = "art|fig|tab|nr|kl|kb|cca|pp?|str|čl?|vol|[ck]ap|αρ|σελ|рис|табл|стр|гл|ст|п|бр"
+_BEFORE_NUMBERS = "art|fig|tab|nr|kl|kb|cca|pp?|p[áa]g|afb|bls|lk|gbr|str|čl?|vol|[ck]ap|αρ|σελ|рис|табл|стр|гл|ст|п|бр"
 _ABBREVIATION = regex.compile(
     rf"(?:^|\s){OPENING}?(?:{'|'.join(_TITLES)})\.$"
     r"|(?:^|\s)[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Gujarati}\p{Gurmukhi}&&\p{Lo}]\.$"  # a single letter
@@ -74,6 +75,10 @@ _LISTS = (
 )
 AFTER_LIST = regex.compile(rf"(?<=\b(?:{_LISTS})\.{CLOSING}?)\s+(?={OPENING}?\p{{Lu}})")
 """Where a sentence ends after "and so on", if a capital letter follows."""
+
+_UNITS = "[kmµ]?g|[kcm]?m|m?l|ha|km/h|kWh|kr|Ft|zł|Kč|lei|[кмд]г|[ксм]м|мл|руб|грн|тг|min|мин|сек"
+AFTER_UNIT = regex.compile(rf"(?<=\d[ \u00a0\u202f]?(?:{_UNITS})\.{CLOSING}?)\s+(?={OPENING}?\p{{Lu}})")
+"""Where a sentence ends after a number with a unit, if a capital letter follows."""
 
 AFTER_COPIED = regex.compile(rf"[.!?]+{CLOSING}?\s+(?={OPENING}?\p{{Lu}})")
 """The end of a sentence after something that is copied, such as a URL, which is no abbreviation."""

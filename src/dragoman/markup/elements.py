@@ -89,7 +89,6 @@ _LABELS = {
     ("th", "abbr"),
     ("tblCaption", "w:val"),
     ("listItem", "w:displaytext"),
-    ("listEntry", "w:val"),
     ("tblDescription", "w:val"),
 }
 """Others that people read, in these elements only. Left alone are names of files (`download`), other documents
@@ -271,7 +270,7 @@ ODT = Elements(
             FIELD,
             "bookmark-ref reference-ref note-ref sequence sequence-ref page-number page-count date time chapter "
             "file-name author-name author-initials title subject variable-set variable-get variable-input "
-            "user-field-get user-field-input expression text-input placeholder conditional-text creator "
+            "user-field-get user-field-input drop-down expression text-input placeholder conditional-text creator "
             "creation-date creation-time modification-date modification-time print-date print-time printed-by "
             "initial-creator description keywords editing-cycles editing-duration word-count character-count "
             "paragraph-count table-count image-count object-count bibliography-mark number measure user-defined "

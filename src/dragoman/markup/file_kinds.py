@@ -265,7 +265,7 @@ _KEYED = FileKind(
 )
 _NUMBERED = FileKind(
     "a table with a name or a number before each text",
-    "take its second column: cut -f 2- FILE > NEW",
+    "take its second column: cut -f 2- FILE > NEW (with -d ';' if semicolons separate the columns)",
     "rename it to .tsv",
 )
 _VERSES = FileKind(
@@ -279,11 +279,11 @@ _KEY = re.compile(
     r"""[\s{,]*(?:-\s+|\#define\s+)?(?:\[?(?P<quote>["'])(?P<quoted>[^"'\n]+)(?P=quote)\]?"""
     r"""|(?P<plain>[^\W\d][\w./-]*))\s*(?:(?P<sign>:(?=\s|\Z)|=)|(?<=[A-Z0-9_])[\s,]+(?="))(?P<text>.*)"""
 )
-_PROGRAM_KEY = re.compile(r"""\s*["'\w-]*(?:[._/][\w./-]+["']?\s*[:=]|["']\s*[:=]|=)|\s+\w+:\s""", re.ASCII)
-"""A key as programs write it, unlike "flour: 200 g": with a point, quotation marks, an equals sign, or indented."""
-_ROW = re.compile(r"\S*\t.*[^\W\d]")
-"""A row with a number or name and a text, unlike that of a table of contents."""
-_FIRST_CELL = re.compile(r"[^\t]{1,40}(?=\t)")
+_PROGRAM_KEY = re.compile(r"""\s*["'\w-]*(?:[._/][\w./-]+["']?\s*[:=]|["']\s*[:=]|=)|\s*[\w-]+:$""", re.ASCII)
+"""A key as programs write it, unlike "flour: 200 g": with a point, quotation marks, an equals sign, or others in it."""
+_ROW = re.compile(r"\w+(?:[-_.]\w+)*\t.*[^\W\d]")
+"""A row with a number or name and a text, unlike an item of a list and a line of a table of contents."""
+_FIRST_CELL = re.compile(r"[^\t;,|]{1,40}(?=[\t;,|])")
 _VERSE = re.compile(r"(?:[A-Z]|[1-4](?=[A-Z]))[A-Z]{2}[ ._]\d+[:.]\d+(?=\s)")
 """The place of a verse: GEN 1:1."""
 _FIRST_TAG = re.compile(r"\s*</?[A-Za-z][\w:.-]*(?=[\s/>])")

@@ -156,7 +156,7 @@ class Glossary:
         while begin < len(words):
             for end in range(min(len(words), begin + self._longest), begin, -1):
                 term = self._terms.get(spelled[begin:end]) or self._folded.get(folded[begin:end])
-                if not term and self._capitals and all(map(_is_capital, words[begin:end])):
+                if not term and self._capitals:
                     term = self._capitals.get(_words_as(_without_marks, words[begin:end]))
                 if lemmatize and not term and (same_lemmas := by_lemma.get(lemmas[begin:end])):
                     term = _closest(text, spans[begin:end], same_lemmas, lemmatize)
@@ -180,8 +180,10 @@ def _key(term: Term, normalize: Callable[[str], str]) -> Key:
 
 
 def _capital_keys(term: Term) -> Iterator[Key]:
-    """The words of a term in capitals, if these are other letters in lower case, as in Greek and Turkish."""
+    """The words of a term with capitals that are other letters in lower case, as in Greek and Turkish."""
     words = list_words(term.source)
+    if words[0].startswith("ı"):
+        yield _words_as(_without_marks, [f"I{words[0][1:]}", *words[1:]])
     for forms in zip(*map(_capital_forms, words), strict=True):
         if _words_as(fold, forms) != _words_as(fold, words):
             yield _words_as(_without_marks, forms)
@@ -281,12 +283,13 @@ def is_copied_word(word: str) -> bool:
 
 def fold(word: str) -> str:
     """The word without the difference of upper and lower case, and of ß and ss, as in Switzerland and in capitals."""
-    return _as_spelled(_as_spelled(word).casefold())  # which may have decomposed letters
+    folded = _as_spelled(word).casefold().replace("i\u0307", "i")  # İ of Turkish
+    return _as_spelled(folded)  # which may have decomposed letters
 
 
 def is_capital_form(word: str, wanted: str) -> bool:
     """Whether a word is another one in capitals, also in Turkish (İNCİR for incir) and Greek (ΔΡΟΜΟΣ for δρόμος)."""
-    return _is_capital(word) and _without_marks(word) in _capital_forms(wanted)
+    return _without_marks(word) in _capital_forms(wanted)
 
 
 def _capital_forms(word: str) -> tuple[str, str]:
@@ -299,7 +302,3 @@ def _capital_forms(word: str) -> tuple[str, str]:
 def _without_marks(capitals: str) -> str:
     """Capitals without the marks that those of Greek may lack: ΔΡΟΜΟΣ, and ΜΑΙΟΣ for ΜΑΪΟΣ."""
     return _as_spelled(_GREEK_MARKS.sub("", unicodedata.normalize("NFD", capitals)))
-
-
-def _is_capital(word: str) -> bool:
-    return is_copied_word(word) or word == word.upper()

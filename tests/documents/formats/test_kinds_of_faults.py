@@ -236,6 +236,7 @@ TEXT_FILES: dict[str, tuple[str, tuple[str, str], str]] = {
     "classes: Roman outline": ("a.txt", DE, "I. ¦Ein Hund\nA. ¦Ja\nB. ¦Nein\nC. ¦Rot\nD. ¦Blau\nII. ¦Eine Katze\n"),
     "classes: words are no list": ("a.txt", DE, "¦(Ja) das stimmt\n¦Ja) das stimmt\n¦EU) Hund\n"),
     "classes: Korean words are no list": ("a.txt", ("ko", "en"), "¦참고) 개가 달린다.\n¦문제) 고양이가 잔다.\n"),
+    "classes: Hindi header": ("a.csv", ("hi", "en"), "कुंजी,पाठ\n1,¦कुत्ता दौड़ता है\n2,¦बिल्ली सोती है\n"),
     "classes: Hindi list": ("a.txt", ("hi", "en"), "१. ¦कुत्ता दौड़ता है।\n२. ¦बिल्ली सोती है।\n"),
     "classes: Chinese list": ("a.txt", ("zh", "en"), "一、¦狗在跑。\n二、¦猫在睡。\n"),
     "classes: round bullets": (
@@ -1381,6 +1382,9 @@ SIMILAR_TEXTS: dict[str, tuple[str, str]] = {
     "input: notes": ("注意: 狗在跑。\n参考: 猫在睡。\n说明: 好。\n", ""),
     "input: ingredients": ("mehl: 200 g\nzucker: 100 g\neier: 3\nmilch: 1 l\n", ""),
     "input: contents": ("Einleitung\t3\nKapitel\t5\nEnde\t9\n", ""),
+    "input: numbered list with tabs": ("1.\tEin Hund\n2.\tEine Katze\n3.\tEin Haus\n", ""),
+    "input: timetable": ("09:00\tEin Hund\n10:00\tEine Katze\n11:00\tEin Haus\n", ""),
+    "input: indented ingredients": ("  mehl: 200 g\n  zucker: 100 g\n  eier: 3\n", ""),
     "input: equation": ("Wissen = Macht\n", ""),
     "input: sentences": ("Hund, Katze, Maus und Haus.\nEin Hund, der läuft, bellt.\nNa, ja, gut.\n", ""),
     "input: two lines": ("Hund,Katze,Maus.\nHaus,Baum,Tür.\n", ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ _SLIDE_ROOTS = ("sld", "notes")
 _DRAWN = ("diagramData", "diagramDrawing", "chart")
 """Parts of drawings: a diagram has its texts twice, as they are edited and as they are shown."""
 
-_DESCRIBED = ("docPr", "cNvPr", "tblCaption", "tblDescription", "listItem", "listEntry")
+_DESCRIBED = ("docPr", "cNvPr", "tblCaption", "tblDescription", "listItem")
 _COMMENT = re.compile(rb"<(?:\w+:)?(?:t|text)[\s>]")
 _REVISION = re.compile(r'\s[\w:]*rsid\w*="[^"]*"')
 
@@ -56,6 +57,12 @@ def _find_text(file: DocumentFile, archive: zipfile.ZipFile) -> Mapping[str, Ope
             f"{file.name}: is not a Word document, because it contains no text; save it again in its program"
         )
     _warn_of_comments(file, archive, [each for part in main for each in related.targets(part, "comments")])
+    if any(related.targets(part, "aFChunk") for part in main):
+        warnings.warn(
+            f"{file.name}: contains other documents (altChunk), which are not translated; open it in Word and save it "
+            "again, so that they become a part of it",
+            stacklevel=2,
+        )
     return _openers(related, names)
 
 
