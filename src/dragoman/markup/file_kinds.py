@@ -338,11 +338,12 @@ def find_similar_kind(text: str) -> FileKind | None:
         return None
     head = "\n".join(lines).encode("utf-8", "replace")
     kind = find_keys(head, head)
-    if kind is _NUMBERED and not all(map(_ROW.match, lines)):
-        return None
-    if kind is _KEYED and not any(map(_PROGRAM_KEY.match, lines)):
-        return None
-    return kind or (_DELIMITED if any(_has_columns(lines, each) for each in ";,") else None)
+    is_other = (kind is _NUMBERED and not all(map(_ROW.match, lines))) or (
+        kind is _KEYED and not any(map(_PROGRAM_KEY.match, lines))
+    )
+    if kind and not is_other:
+        return kind
+    return _DELIMITED if any(_has_columns(lines, each) for each in ";,") else None
 
 
 def _has_columns(lines: Sequence[str], delimiter: str) -> bool:
