@@ -279,7 +279,7 @@ _KEY = re.compile(
     r"""[\s{,]*(?:-\s+|\#define\s+)?(?:\[?(?P<quote>["'])(?P<quoted>[^"'\n]+)(?P=quote)\]?"""
     r"""|(?P<plain>[^\W\d][\w./-]*))\s*(?:(?P<sign>:(?=\s|\Z)|=)|(?<=[A-Z0-9_])[\s,]+(?="))(?P<text>.*)"""
 )
-_PROGRAM_KEY = re.compile(r"""\s*["'\w-]*(?:[._/][\w./-]+["']?\s*[:=]|["']\s*[:=]|=)|\s*[\w-]+:$""", re.ASCII)
+_PROGRAM_KEY = re.compile(r"""\s*["'\w-]*(?:[._/][\w./-]+["']?\s*[:=]|["']\s*[:=]|\s*=)|\s*[\w-]+:$""", re.ASCII)
 """A key as programs write it, unlike "flour: 200 g": with a point, quotation marks, an equals sign, or others in it."""
 _ROW = re.compile(r"\w+(?:[-_.]\w+)*\t.*[^\W\d]")
 """A row with a number or name and a text, unlike an item of a list and a line of a table of contents."""

@@ -1374,6 +1374,7 @@ def test_sentences_in_many_scripts(language: str, text: str) -> None:
 SIMILAR_TEXTS: dict[str, tuple[str, str]] = {
     "input: YAML as text": ("de:\n  menu:\n    open: Öffnen\n    close: Schließen\n", "key before each text.*yaml2po"),
     "input: properties as text": ("menu.open=Öffnen\nmenu.close=Zu\nmenu.x=Ende\n", "key before each text.*prop2po"),
+    "input: settings as text": ("[menu]\nopen = Öffnen\nclose = Zu\nexit = Ende\n", "key before each text"),
     "input: CSV as text": ('nr;text;ort\n1;"Hund; klein";Park\n2;Katze;See\n', r"a table; rename it to \.csv"),
     "input: long CSV as text": ("nr,text,ort\n" + 900 * f"1,{20 * 'Hund '},Park\n", r"a table; rename it to \.csv"),
     "input: TSV as text": ("1\tEin Hund\n2\tEine Katze\n3\tEin Haus\n", r"rename it to \.tsv"),
