@@ -73,6 +73,11 @@ def test_terms_are_found_at_the_beginning_of_turkish_sentences(term: str, text: 
     assert [each.term.source for each in Glossary([Term(term, "x")]).find(text)] == [term]
 
 
+def test_translations_may_begin_with_a_dotted_capital() -> None:
+    (checked,) = TermMatcher.of("en", "tr").check("the work", Glossary([Term("work", "iş")]), "İş bitti.")
+    assert checked.used == "exactly"
+
+
 def test_other_words_in_capitals_are_no_terms() -> None:
     matcher = TermMatcher.of("tr", "tr")
     for term, text in (("sınır", "SİNİR"), ("sınır", "sinir"), ("ılık", "ilik"), ("çam", "CAM")):

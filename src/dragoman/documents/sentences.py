@@ -24,6 +24,7 @@ from dragoman.languages.sentence_marks import (
     AFTER_LIST,
     AFTER_UNIT,
     BETWEEN_SENTENCES,
+    CAPITAL_NOUNS,
     ORDINAL_POINTS,
     SENTENCE_ENDS,
     UNSPACED_ENDS,
@@ -149,7 +150,7 @@ def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, i
     inside = {place for start, end in breaks for place in range(start + 1, end)}
     around = {place for each in breaks for place in each if place < len(text)}
     found = {end for end in _closed_ends(text, _find_ends(readable, primary)) if end < len(text)}
-    found.update(_other_ends(text, spans))
+    found.update(_other_ends(text, primary, spans))
     ends = sorted((found | around) - inside)
     start = last = index = 0
     has_upper = has_lower = False
@@ -178,9 +179,10 @@ def _closed_ends(text: str, ends: Iterable[int]) -> Iterator[int]:
             yield last
 
 
-def _other_ends(text: str, spans: Iterable[Span]) -> Iterator[int]:
+def _other_ends(text: str, language: str, spans: Iterable[Span]) -> Iterator[int]:
     """Where sentences end for certain, although `sentencex` takes the last word for an abbreviation."""
-    yield from (match.end() for pattern in (AFTER_LIST, AFTER_UNIT) for match in pattern.finditer(text))
+    patterns = (AFTER_LIST,) if language in CAPITAL_NOUNS else (AFTER_LIST, AFTER_UNIT)
+    yield from (match.end() for pattern in patterns for match in pattern.finditer(text))
     yield from (match.end() for match in AFTER_BRACKET.finditer(text) if follows_end(text, match.end()))
     for span in spans:
         if span.kind == "link" and (match := AFTER_COPIED.match(text, span.end)):

@@ -34,6 +34,9 @@ _ORDINAL_LANGUAGES = "bs cs da de dsb et fi hr hsb hu is lb lv no nb pl sk sl sr
 ORDINAL_POINTS = frozenset(_ORDINAL_LANGUAGES.split())
 """Languages that write a point after an ordinal number: no sentence ends in "der 2. Weltkrieg"."""
 
+CAPITAL_NOUNS = frozenset(("de", "lb"))
+"""Languages in which nouns begin with a capital letter: "10 min. Pause"."""
+
 OPENING, CLOSING = (f"[{regex.escape(marks, special_only=False)}]" for marks in (OPENING_MARKS, CLOSING_MARKS))
 """These marks as sets of characters of the `regex` library."""
 
@@ -56,14 +59,15 @@ _TITLES = (
     *("डॉ", "प्रो", "पं", "श्री", "सुश्री", "श्रीमती", "कु", "मि", "नं", "ডা", "মো", "মি", "ਡਾ", "ਸ਼੍ਰੀ", "ડૉ", "ડો", "શ્રી"),
     *("திரு", "திருமதி", "డా", "శ్రీ", "ಡಾ", "ಶ್ರೀ", "ഡോ", "ശ്രീ"),
     *("(?i:mevr|dhr|geb|jl|str|npr|нпр|в?ул|тзв)", r"(?i:t\.ex|f\.eks|bl\.a)", "med", "TP", "TS", "ThS", "GS", "PGS"),
-    *("(?i:swj|sw|knj?|př|pś|hl|hptm|frl|dvs|dr|ks|św|płk|ppłk|kpt|mjr|mgr|inż|sv|szt|им)", "Ms|Pfc|Sgt|Smt|Wm"),
-    *("Bpk", "Dl|Dna|dna", "Mnr", "Sn"),
+    "[Dd]r|[Dd]vs|[Ff]r[kl]|[Hh]l|[Hh]ptm|[Ii]nż|[Kk]nj?|[Kk]pt|[Kk]s|[Mm]gr|[Mm]jr|[Pp]łk|ppłk|[Pp]ř|[Pp]ś|[SsŚśŠš]v",
+    "[Ss]wj?|[Śś]w|[Ss]zt",
+    *("Bpk", "Dl", "Dna", "Mnr", "Ms", "Mx", "Pfc", "Sgt", "Smt", "Sn", "Wm"),
 )
 """Abbreviations before names that `sentencex` does not know: of languages of India, Europe, Vietnam and Indonesia."""
 
 _BEFORE_NUMBERS = "art|fig|tab|nr|kl|kb|cca|pp?|p[áa]g|afb|bls|lk|gbr|str|čl?|vol|[ck]ap|αρ|σελ|рис|табл|стр|гл|ст|п|бр"
 _ABBREVIATION = regex.compile(
-    rf"(?:^|\s){OPENING}?(?:{'|'.join(_TITLES)})\.$"
+    rf"(?:^|(?<!\d)\s){OPENING}?(?:{'|'.join(_TITLES)})\.$"
     r"|(?:^|\s)[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Gujarati}\p{Gurmukhi}&&\p{Lo}]\.$"  # a single letter
     r"|[\p{Thai}\p{Lao}]\p{M}*\.$"  # in these scripts, no mark ends a sentence
     rf"|^{OPENING}?\p{{Lu}}\p{{M}}*\.$",  # an initial, before which nothing is
@@ -78,7 +82,7 @@ AFTER_LIST = regex.compile(rf"(?<=\b(?:{_LISTS})\.{CLOSING}?)\s+(?={OPENING}?\p{
 
 _UNITS = "[kmµ]?g|[kcm]?m|m?l|ha|km/h|kWh|kr|Ft|zł|Kč|lei|[кмд]г|[ксм]м|мл|руб|грн|тг|min|мин|сек"
 AFTER_UNIT = regex.compile(rf"(?<=\d[ \u00a0\u202f]?(?:{_UNITS})\.{CLOSING}?)\s+(?={OPENING}?\p{{Lu}})")
-"""Where a sentence ends after a number with a unit, if a capital letter follows."""
+"""Where a sentence ends after a number with a unit, if a capital letter follows, and nouns have none."""
 
 AFTER_COPIED = regex.compile(rf"[.!?]+{CLOSING}?\s+(?={OPENING}?\p{{Lu}})")
 """The end of a sentence after something that is copied, such as a URL, which is no abbreviation."""

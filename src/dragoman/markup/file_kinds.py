@@ -265,7 +265,7 @@ _KEYED = FileKind(
 )
 _NUMBERED = FileKind(
     "a table with a name or a number before each text",
-    "take its second column: cut -f 2- FILE > NEW (with -d ';' if semicolons separate the columns)",
+    "take its second column: cut -f 2- FILE > NEW",
     "rename it to .tsv",
 )
 _VERSES = FileKind(
@@ -283,7 +283,7 @@ _PROGRAM_KEY = re.compile(r"""\s*["'\w-]*(?:[._/][\w./-]+["']?\s*[:=]|["']\s*[:=
 """A key as programs write it, unlike "flour: 200 g": with a point, quotation marks, an equals sign, or others in it."""
 _ROW = re.compile(r"\w+(?:[-_.]\w+)*\t.*[^\W\d]")
 """A row with a number or name and a text, unlike an item of a list and a line of a table of contents."""
-_FIRST_CELL = re.compile(r"[^\t;,|]{1,40}(?=[\t;,|])")
+_FIRST_CELL = re.compile(r"[^\t]{1,40}(?=\t)")
 _VERSE = re.compile(r"(?:[A-Z]|[1-4](?=[A-Z]))[A-Z]{2}[ ._]\d+[:.]\d+(?=\s)")
 """The place of a verse: GEN 1:1."""
 _FIRST_TAG = re.compile(r"\s*</?[A-Za-z][\w:.-]*(?=[\s/>])")

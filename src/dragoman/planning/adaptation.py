@@ -13,6 +13,7 @@ from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.doctor.data.corpora import stated_languages
 from dragoman.errors import UserError, counted
+from dragoman.languages.codes import primary_language
 from dragoman.model.transformer import parameter_counts
 from dragoman.planning.budget import PlannedBudget
 from dragoman.planning.choose import (
@@ -162,10 +163,16 @@ def _new_directions(facts: TextFacts, start: StartingPoint) -> list[Languages]:
     return [each for each in facts.by_direction if each not in start.recipe.data.directions]
 
 
+def _has_new_language(facts: TextFacts, start: StartingPoint) -> bool:
+    """Whether the text has a language that the bundle does not know."""
+    known = set(map(primary_language, start.recipe.data.all_languages))
+    return not known.issuperset(primary_language(each) for direction in facts.by_direction for each in direction)
+
+
 def _choose_training(facts: TextFacts, start: StartingPoint, budget: PlannedBudget) -> Choices:
     size = LARGE_MODEL if start.recipe.model.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
     choices = choose_training(facts, size, budget)
-    if size == SMALL_MODEL and _new_directions(facts, start):
+    if size == SMALL_MODEL and _has_new_language(facts, start):
         rate = MUON_RATE_OF_NEW_LANGUAGES
     else:
         rate = 5e-4 if size == LARGE_MODEL else 1e-3

@@ -150,14 +150,14 @@ class Glossary:
         spans = term_words(text)
         words = [text[start:end] for start, end in spans]
         spelled, folded = _words_as(_as_spelled, words), _words_as(fold, words)
+        marked = _words_as(_without_marks, words) if self._capitals else ()
         lemmas = _words_as(_folded_lemma(lemmatize), words) if lemmatize else ()
         by_lemma = self._by_lemma(lemmatize) if lemmatize else {}
         begin = 0
         while begin < len(words):
             for end in range(min(len(words), begin + self._longest), begin, -1):
                 term = self._terms.get(spelled[begin:end]) or self._folded.get(folded[begin:end])
-                if not term and self._capitals:
-                    term = self._capitals.get(_words_as(_without_marks, words[begin:end]))
+                term = term or self._capitals.get(marked[begin:end])
                 if lemmatize and not term and (same_lemmas := by_lemma.get(lemmas[begin:end])):
                     term = _closest(text, spans[begin:end], same_lemmas, lemmatize)
                 if term:

@@ -130,7 +130,8 @@ def count_term(text: str, target: str) -> int:
 def _is_at(text: str, start: int, target: str) -> bool:
     if text.startswith(target, start):
         return True
-    return text.startswith(capitalize(target), start) and starts_sentence(text, start)
+    capitalized = capitalize(target), f"İ{target[1:]}" if target.startswith("i") else target
+    return text.startswith(capitalized, start) and starts_sentence(text, start)
 
 
 def capitalize(text: str) -> str:
