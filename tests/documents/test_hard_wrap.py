@@ -80,6 +80,34 @@ def test_other_lines_are_texts_by_themselves(text: str) -> None:
     assert list(document.segments) == list(PlainText(text, "de").segments)
 
 
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("de", "Das neue Museum am großen Platz in der Mitte wurde am 3. Oktober eröffnet, siehe auch S. 12 im Heft."),
+        (
+            "en",
+            "The new museum on the large square in the very middle of the town was opened by J. Smith and is on p. 4 here.",
+        ),
+        ("pl", "Nowe muzeum na dużym placu w samym środku miasta otwarto 3. dnia, a był przy tym także J. Kowalski."),
+    ],
+)
+def test_dates_and_initials_at_the_start_of_a_line_are_no_items(language: str, sentence: str) -> None:
+    words = sentence.split()
+    for place in range(2, len(words)):
+        paragraph = "\n".join([" ".join(words[:place]), " ".join([*words[place:], PARAGRAPH])])
+        lines = [line for each in paragraph.split("\n") for line in textwrap.wrap(each, len(" ".join(words[:place])))]
+        text = "\n".join(lines) + "\n"
+        document = WrappedText(text, language)
+        if document.width and words[place][0] in "3SJp":
+            assert document.segments[0].text.startswith(" ".join(words[: place + 1])), text
+
+
+def test_numbered_items_that_were_broken_are_apart() -> None:
+    items = [textwrap.fill(f"{number}. {PARAGRAPH[:-1]}", 60, subsequent_indent="   ") for number in (1, 2, 3)]
+    text = "\n".join(items) + "\n"
+    assert sum(segment.text.startswith(SENTENCES[0][:20]) for segment in WrappedText(text, "en").segments) == 3
+
+
 def test_scripts_without_spaces_are_joined_without_them() -> None:
     sentence = (
         "小さな犬が朝早く公園を走り回って赤いボールを探しています。緑の帽子をかぶった女の人がそれを見て笑っています。"

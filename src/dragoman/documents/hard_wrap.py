@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import regex
 
 from dragoman.documents.segment import Segment
-from dragoman.documents.sentences import PlainText, WholeLines, begins_item, is_translatable
+from dragoman.documents.sentences import PlainText, WholeLines, begins_item, find_items, is_translatable
 from dragoman.languages.scripts import begins_small, has_no_spaces
 from dragoman.languages.sentence_marks import SENTENCE_ENDS
 from dragoman.text.translation import Translation
@@ -117,7 +117,9 @@ def find_width(lines: Sequence[str]) -> int:
     these breaks are inside of a sentence. Verses, lists, and files with one sentence per line are different.
     """
     pairs = [
-        (first, second) for first, second in pairwise(map(str.rstrip, lines)) if _may_belong_together(first, second)
+        (first, second)
+        for (first, second), is_item in zip(pairwise(map(str.rstrip, lines)), _items(lines)[1:], strict=False)
+        if _may_belong_together(first, second, is_item)
     ]
     lengths = sorted(len(first) for first, _ in pairs)
     if len(lengths) < LEAST_BREAKS:
@@ -137,11 +139,16 @@ def find_width(lines: Sequence[str]) -> int:
     return width if is_wrapped else 0
 
 
-def _find_paragraphs(lines: Iterable[str], width: int) -> Iterator[_Paragraph]:
+def _items(lines: Sequence[str]) -> list[bool]:
+    """Whether each line begins an item of a list, after its indentation and the > of a quotation."""
+    return find_items([line[_prefix_length(line) :] for line in lines])
+
+
+def _find_paragraphs(lines: Sequence[str], width: int) -> Iterator[_Paragraph]:
     paragraph: list[str] = []
-    for line in lines:
+    for line, is_item in zip(lines, _items(lines), strict=True):
         last = paragraph[-1].rstrip() if paragraph else ""
-        if paragraph and not _belong_together(last, line.rstrip(), width):
+        if paragraph and not _belong_together(last, line.rstrip(), is_item, width):
             yield _Paragraph(paragraph)
             paragraph = []
         paragraph.append(line)
@@ -149,28 +156,25 @@ def _find_paragraphs(lines: Iterable[str], width: int) -> Iterator[_Paragraph]:
         yield _Paragraph(paragraph)
 
 
-def _belong_together(first: str, second: str, width: int) -> bool:
+def _belong_together(first: str, second: str, is_item: bool, width: int) -> bool:
     """Whether a line continues the text of the line before it, in a text that was broken at a width."""
-    if not _may_belong_together(first, second):
+    if not _may_belong_together(first, second, is_item):
         return False
     if _END.search(first):
         return _is_full(first, second, width)
     return _is_full(first, second, _NEAR * width)
 
 
-def _may_belong_together(first: str, second: str) -> bool:
-    """Whether a line may continue the text of the line before it."""
+def _may_belong_together(first: str, second: str, is_item: bool) -> bool:
+    """Whether a line may continue the text of the line before it; `is_item`: whether it begins an item of a list."""
     content = second[_prefix_length(second) :]
-    if not (is_translatable(first) and is_translatable(content)) or _begins_item(content):
+    if not (is_translatable(first) and is_translatable(content)) or is_item or _RULE.match(content):
         return False
     is_deeper = _prefix_length(second) > _prefix_length(first)
-    if is_deeper and not _begins_item(first[_prefix_length(first) :]):  # code, or another paragraph
+    start = first[_prefix_length(first) :]
+    if is_deeper and not (begins_item(start) or _RULE.match(start)):  # code, or another paragraph
         return False
     return _quoted(first) == _quoted(second) and not (_COLUMNS.search(first.lstrip()) or _COLUMNS.search(content))
-
-
-def _begins_item(content: str) -> bool:
-    return begins_item(content) or bool(_RULE.match(content))
 
 
 def _is_full(first: str, second: str, width: float) -> bool:

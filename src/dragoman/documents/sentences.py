@@ -282,6 +282,14 @@ def begins_item(line: str) -> bool:
     )
 
 
+def find_items(lines: Sequence[str]) -> list[bool]:
+    """Whether each line without indentation is an item of a list: with a bullet, or a number next to others.
+
+    Unlike in `begins_item`, a number or a letter alone may be a date or an initial at the start of a broken line.
+    """
+    return [start > 0 for start in _content_starts(lines, numbers_are_doubtful=True)]
+
+
 def find_in_memory(memory: TranslationMemory, text: str) -> str | None:
     """The translation of a segment; if the memory lacks an item of a list with its number, that without the number."""
     target = memory.find(text)
@@ -309,14 +317,15 @@ def find_spans_of_lines(lines: Sequence[str], language: str, whole_lines: WholeL
     Line breaks within a line, as an entry of a translation memory may have, are spaces.
     """
     found: list[list[tuple[int, int]]] = []
-    for line, content in zip(lines, _content_starts(lines, language), strict=True):
+    doubtful = primary_language(language) in ORDINAL_POINTS
+    for line, content in zip(lines, _content_starts(lines, doubtful), strict=True):
         if is_kept_whole(line, whole_lines) or not has_words(line[content:]):
             content = 0  # a segment of a memory with its number, or "1. 😀": the number is all that the line contains
         found.append([(content + a, content + b) for a, b in split_paragraph(line[content:], language, whole_lines)])
     return found
 
 
-def _content_starts(lines: Sequence[str], language: str) -> list[int]:
+def _content_starts(lines: Sequence[str], numbers_are_doubtful: bool) -> list[int]:
     """Where the text of each line begins, after its indentation, bullets, and number or letter.
 
     In languages that write a point after an ordinal number, "2." may be one. It is the number of a list if it follows
@@ -327,7 +336,6 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
     numbered: list[_NumberedLine] = []
     lettered: list[_NumberedLine] = []
     romans: list[_NumberedLine] = []
-    has_points = primary_language(language) in ORDINAL_POINTS
     rank = 0
     for index, line in enumerate(lines):
         bullets = _BULLETS.match(line)
@@ -340,9 +348,11 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
             if letter:
                 lettered.append(_NumberedLine(index, rank, _place_in_alphabet(letter), found.end(), True))
             elif not numeral:
-                if found["parts"] and not (has_points and begins_small(line[found.end() :])):  # "3.10. ist" is a date
+                if found["parts"] and not (
+                    numbers_are_doubtful and begins_small(line[found.end() :])
+                ):  # "3.10. ist" is a date
                     start = found.end()
-                is_doubtful = has_points or bool(found["dash"])
+                is_doubtful = numbers_are_doubtful or bool(found["dash"])
                 numbered.append(_NumberedLine(index, rank, _value(found["number"]), found.end(), is_doubtful))
         elif label := _ITEM_LABEL.match(line, start):
             start = label.end()

@@ -21,7 +21,7 @@ def translate_upper(segment: Segment) -> Translation:
 def translate_shuffled(segment: Segment) -> Translation:
     """The same in a random order, with one word twice."""
     words = list(re.finditer(r"\S+", segment.text))
-    generator = random.Random(segment.text)
+    generator = random.Random(segment.text.encode("utf-8", "surrogatepass"))
     words.append(generator.choice(words))
     generator.shuffle(words)
     return _translate_words(segment, words, " ")
