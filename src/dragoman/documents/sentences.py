@@ -348,9 +348,8 @@ def _content_starts(lines: Sequence[str], numbers_are_doubtful: bool) -> list[in
             if letter:
                 lettered.append(_NumberedLine(index, rank, _place_in_alphabet(letter), found.end(), True))
             elif not numeral:
-                if found["parts"] and not (
-                    numbers_are_doubtful and begins_small(line[found.end() :])
-                ):  # "3.10. ist" is a date
+                is_date = numbers_are_doubtful and begins_small(line[found.end() :])  # "3.10. ist"
+                if found["parts"] and not is_date:
                     start = found.end()
                 is_doubtful = numbers_are_doubtful or bool(found["dash"])
                 numbered.append(_NumberedLine(index, rank, _value(found["number"]), found.end(), is_doubtful))

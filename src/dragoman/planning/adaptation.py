@@ -35,7 +35,7 @@ from dragoman.training.run.run_data import check_start_languages, start_in_direc
 
 MAX_WARMUP = 100  # steps
 MUON_RATE_OF_NEW_LANGUAGES = 6e-3
-"""In ten minutes, a model of German, English and French learned to write Czech: 22.3 BLEU instead of 7.9 with Adam."""
+"""In ten minutes, a model of German, English and French learned to write Czech: 22.3 BLEU instead of 10.8 with Adam."""
 OTHER_LANGUAGES = "The bundle translates other languages, so a vocabulary is learned from the text."
 
 START_SHARE = 0.45  # of the initial weights in the final ones
