@@ -86,7 +86,7 @@ def test_other_lines_are_texts_by_themselves(text: str) -> None:
         ("de", "Das neue Museum am großen Platz in der Mitte wurde am 3. Oktober eröffnet, siehe auch S. 12 im Heft."),
         (
             "en",
-            "The new museum on the large square in the very middle of the town was opened by J. Smith and is on p. 4 here.",
+            "The new museum on the large square in the middle of the town was opened by J. Smith and is on p. 4.",
         ),
         ("pl", "Nowe muzeum na dużym placu w samym środku miasta otwarto 3. dnia, a był przy tym także J. Kowalski."),
     ],
