@@ -130,8 +130,9 @@ def count_term(text: str, target: str) -> int:
 def _is_at(text: str, start: int, target: str) -> bool:
     if text.startswith(target, start):
         return True
-    capitalized = capitalize(target), f"İ{target[1:]}" if target.startswith("i") else target
-    return text.startswith(capitalized, start) and starts_sentence(text, start)
+    begins_so = text.startswith(capitalize(target), start)
+    begins_dotted = target.startswith("i") and text.startswith(f"İ{target[1:]}", start)  # in Turkish
+    return (begins_so or begins_dotted) and starts_sentence(text, start)
 
 
 def capitalize(text: str) -> str:
