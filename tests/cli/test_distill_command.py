@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
 from many_bundles import DIRECTIONS, make_many, texts
 
 from dragoman.bundle import Bundle, languages_of
@@ -106,6 +107,20 @@ def test_the_run_of_a_student_is_named_after_the_directory_of_its_teacher(
     outcome = command("distill", f"{teacher}/bundle/", *SETTINGS)
     assert outcome.code == 0, outcome.error
     assert (tmp_path / "runs" / "ui-tiny" / "bundle").is_dir()
+
+
+@pytest.mark.parametrize("directions", [(), ("--directions", "de-szl")])
+def test_a_shallow_student_starts_as_its_teacher(directions: tuple[str, ...], command: Command, many: Path) -> None:
+    """The teacher has one decoder layer, too, and the learning rate changes nothing."""
+    settings = ("training.steps=2", "training.learning_rate=1e-9", "distillation.candidates=2", "data.test=[]")
+    given = [part for each in settings for part in ("--set", each)]
+    outcome = command("distill", "many", "--size", "shallow", *directions, "--output", "student", *given)
+    assert outcome.code == 0, outcome.error
+    student, teacher = Bundle.load(many / "student"), Bundle.load(many / "many")
+    for name, weights in student.model.named_parameters():
+        if not name.startswith(("source_embedding", "target_embedding", "output.")):
+            assert torch.allclose(weights, teacher.model.get_parameter(name), atol=1e-4), name
+    assert "before and after" not in outcome.error, "the comparison with the teacher says that"
 
 
 @pytest.fixture

@@ -17,6 +17,10 @@ from dragoman.recipe import save_recipe
 from dragoman.settings import Distillation, Model
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.run_paths import NoBundleError
+from dragoman.training.run.run_data import check_start_fits
+
+RANDOM: tuple[SizeName, ...] = ("tiny", "small", "base")
+"""Sizes of students that start with random weights."""
 
 BYTES_PER_SUBWORD = 50  # in tokenizers and vocabularies; 45 with the Multi30k recipe
 
@@ -47,12 +51,27 @@ def test_the_recipe_of_the_run_is_used_rather_than_that_of_the_bundle(finished_r
 
 
 def test_sizes_are_ordered_and_overrides_apply(finished_run: Path) -> None:
-    for size in STUDENT_SIZES:
+    for size in RANDOM:
         shape = plan_student(plan(finished_run, size, None), ["model.dropout=0.25"], None).model
         assert shape.encoder_layers >= 2 * shape.decoder_layers
         assert shape.dropout == 0.25
-    widths = [STUDENT_SIZES[size].model["d_model"] for size in ("tiny", "small", "base")]
+    widths = [STUDENT_SIZES[size].model["d_model"] for size in RANDOM]
     assert widths == sorted(set(widths))
+
+
+def test_a_shallow_student_starts_with_the_weights_of_its_teacher(finished_run: Path, tmp_path: Path) -> None:
+    bundle, path = Bundle.load(finished_run), tmp_path / "deep"
+    shape = bundle.recipe.model.model_copy(update={"decoder_layers": 3, "dropout": 0.3})
+    sizes = len(bundle.source.vocabulary), len(bundle.target.vocabulary)
+    model = build_model(shape, *sizes, source_pad=bundle.source.vocabulary.pad, seed=0)
+    recipe = bundle.recipe.model_copy(update={"model": shape})
+    Bundle(recipe, model, bundle.source, bundle.target).save(path)
+    student, tiny = (plan_student(plan(path, size), [], None) for size in ("shallow", "tiny"))
+    assert student.model.model_copy(update={"decoder_layers": 3, "dropout": 0.3}) == shape
+    assert (student.model.decoder_layers, student.training.start_from) == (1, str(path))
+    assert tiny.training.start_from is None
+    assert student.training.learning_rate < tiny.training.learning_rate
+    check_start_fits(student, Bundle.load(path).recipe, str(path))
 
 
 def test_monolingual_text_counts_as_text(finished_run: Path, tmp_path: Path) -> None:
@@ -126,9 +145,10 @@ def test_an_imported_vocabulary_that_is_larger_than_its_setting_is_not_kept_eith
 def test_a_tiny_student_has_at_most_eight_megabytes_in_int8(tie: str) -> None:
     """With the largest vocabulary, also one for each language; weights have a byte each."""
     size = STUDENT_SIZES["tiny"]
-    model = build_model(Model.model_validate({**size.model, "tie": tie}), size.subwords, size.subwords, 0, seed=0)
+    subwords = size.vocabulary(100_000)
+    model = build_model(Model.model_validate({**size.model, "tie": tie}), subwords, subwords, 0, seed=0)
     weights = parameter_counts(model)["total"]
-    assert weights + 2 * size.subwords * BYTES_PER_SUBWORD < 8_000_000
+    assert weights + 2 * subwords * BYTES_PER_SUBWORD < 8_000_000
 
 
 def test_a_teacher_that_does_not_exist_is_named(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.synthetic.captions import captions
+from dragoman.errors import UserError
 from dragoman.model.build import build_model
 from dragoman.recipe import build_recipe
 from dragoman.settings import Text
@@ -18,6 +19,7 @@ from dragoman.text.masking import ALL_RESERVED
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.loop.state import copy_start_weights, mix_start_weights, rows_of_tokens
+from dragoman.training.run.run_data import check_start_fits
 
 SIZES = {"d_model": 16, "heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1}
 SOURCES, TARGETS = zip(*islice(captions("train"), 200), strict=True)
@@ -62,6 +64,20 @@ def test_with_the_same_vocabulary_all_weights_are_copied(variant: dict[str, Any]
     old = bundle_of(pair, **variant)
     new = started(old, pair)
     assert all(torch.equal(one, other) for one, other in zip(old.model.parameters(), new.parameters(), strict=True))
+
+
+def test_a_model_with_fewer_layers_gets_the_first_ones() -> None:
+    pair = tokenizers(joint=True)
+    old = bundle_of(pair, encoder_layers=2, decoder_layers=3)
+    changes = {"encoder_layers": 1, "decoder_layers": 2}
+    shape = old.recipe.model.model_copy(update=changes)
+    new = build_model(shape, len(pair[0].vocabulary), len(pair[1].vocabulary), source_pad=1, seed=1)
+    copy_start_weights(old, new, *pair)
+    assert all(torch.equal(value, old.model.get_parameter(name)) for name, value in new.named_parameters())
+    smaller = old.recipe.model_copy(update={"model": shape})
+    check_start_fits(smaller, old.recipe, "old")
+    with pytest.raises(UserError, match=r"model.decoder_layers: 3 in the recipe, 2 in the bundle"):
+        check_start_fits(old.recipe, smaller, "old")
 
 
 def test_shared_tokens_keep_their_embeddings_and_others_get_the_mean_of_their_pieces() -> None:

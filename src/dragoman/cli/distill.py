@@ -40,7 +40,10 @@ def distill(
         typer.Argument(metavar="TEACHER", help="A run or bundle to learn from; several are an ensemble."),
     ] = None,
     size: Annotated[
-        Literal["base", "small", "tiny"], typer.Option(help="Size of the student; smaller is faster.")
+        Literal["shallow", "base", "small", "tiny"],
+        typer.Option(
+            help="Size of the student; smaller is faster. shallow: the teacher with one decoder layer, for little time."
+        ),
     ] = "tiny",
     minutes: Annotated[
         float | None,
@@ -134,7 +137,7 @@ def _parse_directions(directions: list[str]) -> tuple[str, ...]:
 
 def _distill_address(
     teacher: str,
-    size: Literal["base", "small", "tiny"],
+    size: Literal["shallow", "base", "small", "tiny"],
     minutes: float | None,
     output: Path | None,
     mono: list[str],

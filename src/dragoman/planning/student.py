@@ -16,6 +16,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.metrics import USELESS, overall_score
 from dragoman.model.transformer import parameter_counts
+from dragoman.planning.adaptation import MAX_WARMUP
 from dragoman.planning.budget import (
     MachineSpeed,
     chosen_minutes,
@@ -39,7 +40,7 @@ from dragoman.text.multilingual import name_direction
 from dragoman.training.stages.pairs import read_other_sources
 from dragoman.training.stages.recipes import mono_to_translate, stated_language
 
-SizeName = Literal["base", "small", "tiny"]
+SizeName = Literal["shallow", "base", "small", "tiny"]
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,32 @@ class StudentSize:
 
     Attributes:
         model: Settings of the model.
-        subwords: Most entries of its vocabulary: each one costs memory, and time for each token of a translation.
+        subwords: Most entries of its vocabulary: each one costs memory, and time for each token of a translation; None
+            for a student that has the other settings, the vocabulary and the weights of its teacher (Shleifer and Rush
+            2020, "Pre-trained Summarization Distillation", shrink and fine-tune).
     """
 
     model: dict[str, int]
-    subwords: int
+    subwords: int | None = None
+
+    @property
+    def is_of_teacher(self) -> bool:
+        """Whether the student starts with what its teacher knows."""
+        return self.subwords is None
+
+    def shape(self, teacher: Recipe) -> Model:
+        """The model of a student, without what does not decide its size."""
+        if self.is_of_teacher:
+            return teacher.model.model_copy(update=self.model)
+        return Model(**self.model, tie="all" if teacher.text.joint else "target")
+
+    def vocabulary(self, teacher: int) -> int:
+        """Entries of the vocabulary of a student, given those of its teacher."""
+        return teacher if self.subwords is None else min(teacher, self.subwords)
 
 
 STUDENT_SIZES: dict[SizeName, StudentSize] = {  # the largest first
+    "shallow": StudentSize({"decoder_layers": 1}),
     "base": StudentSize({"d_model": 512, "heads": 8, "d_ff": 2048, "encoder_layers": 6, "decoder_layers": 2}, 32_000),
     "small": StudentSize({"d_model": 256, "heads": 4, "d_ff": 768, "encoder_layers": 4, "decoder_layers": 1}, 16_000),
     "tiny": StudentSize({"d_model": 192, "heads": 4, "d_ff": 512, "encoder_layers": 3, "decoder_layers": 1}, 8000),
@@ -67,6 +86,7 @@ TRAINING: dict[str, Any] = {
 }
 """Settings of the training that differ from those that `choose_training` chooses."""
 
+LOWER_RATE = 0.5  # of a student that starts with the weights of its teacher, relative to random ones
 LESS_DROPOUT = 0.1  # than a model that learns from text of people: a student is small, and its text is simpler
 SHORT_MINUTES = 5.0  # in which validations of many sentences would take too large a part
 GREEDY = {**PLAIN_SEARCH, "beam_size": 1, "n_best": 1}
@@ -140,13 +160,15 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
                 f"{path}: no {direction[0]} text by people to translate into {direction[1]}; name some with --mono, or "
                 "leave the direction out with --directions"
             )
-    subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
+    subwords = STUDENT_SIZES[plan.size].vocabulary(largest_vocabulary(bundle))
     machine = measure_chosen_speed(overrides)
     document = _choose_sections(plan, teacher, facts, mono.total(), subwords, machine) | {
         "name": f"{teacher.name[:190]}-{plan.size}",
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
         "teachers": {"translation_share": TRANSLATION_SHARE},
     }
+    if document["training"].get("start_from"):
+        document["training"]["new_vocabulary"] = bool(whole.data.directions)  # that of the student's languages
     recipe = build_recipe(document, overrides, origin=f"{plan.size} student of {path}")
     if not recipe.data.validation and recipe.training.seed != teacher.training.seed:
         log(
@@ -181,10 +203,12 @@ def plan_student_of_text(
     Raises:
         UserError: The text cannot be used, or a setting is invalid.
     """
+    if STUDENT_SIZES[plan.size].is_of_teacher:
+        raise UserError(f"--size {plan.size} starts with the weights of a bundle, which this teacher does not show")
     plan = replace(plan, minutes=chosen_minutes(plan.minutes, overrides))
     made = plan_recipe(Texts(languages, train), plan.minutes, data_directory, log)
-    base, subwords = made.recipe(), STUDENT_SIZES[plan.size].subwords
-    subwords = min(base.text.vocabulary_size, subwords)
+    base = made.recipe()
+    subwords = STUDENT_SIZES[plan.size].vocabulary(base.text.vocabulary_size)
     document = _choose_sections(plan, base, made.facts, 0, subwords, made.machine) | {
         "name": f"{'-'.join(languages)}-{plan.size}",
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
@@ -363,7 +387,7 @@ def _warn_of_size(size: SizeName, recipe: Recipe, teacher: Bundle, path: str, lo
     advice = "there is no --size with fewer weights than that"
     for name in sizes[sizes.index(size) + 1 :]:
         shape = recipe.model.model_copy(update=STUDENT_SIZES[name].model)
-        if count_parameters(shape, min(subwords, STUDENT_SIZES[name].subwords)) < limit:
+        if count_parameters(shape, STUDENT_SIZES[name].vocabulary(subwords)) < limit:
             advice = f"choose --size {name}"
             break
     log(
@@ -376,7 +400,8 @@ def _choose_sections(
     plan: StudentPlan, teacher: Recipe, facts: TextFacts, mono: int, subwords: int, machine: MachineSpeed
 ) -> dict[str, Any]:
     """The sections that all recipes have, as plain data; `mono` is the number of monolingual texts."""
-    shape = Model(**STUDENT_SIZES[plan.size].model, tie="all" if teacher.text.joint else "target")
+    size = STUDENT_SIZES[plan.size]
+    shape = size.shape(teacher)
     speed = machine.tokens_per_second(count_parameters(shape, subwords))
     with_mono = facts.with_pairs(mono)
     budget = plan_budget(with_mono, plan.minutes, speed)
@@ -397,9 +422,18 @@ def _choose_sections(
         "validation_sentences": 200 if plan.minutes and plan.minutes < SHORT_MINUTES else 1000,
     }
     sections = teacher.to_dict()
+    text = {**sections["text"], "bpe_dropout": 0.0}
+    if size.is_of_teacher:
+        training |= {
+            "start_from": plan.distillation.teachers[0],
+            "learning_rate": LOWER_RATE * training["learning_rate"],
+            "warmup_steps": min(training["warmup_steps"], MAX_WARMUP),
+        }
+    else:
+        text["vocabulary_size"] = subwords
     return {
         "data": sections["data"],
-        "text": {**sections["text"], "vocabulary_size": subwords, "bpe_dropout": 0.0},
+        "text": text,
         "model": model,
         "training": {key: value for key, value in training.items() if value is not None},
         "decoding": {**sections["decoding"], **GREEDY},

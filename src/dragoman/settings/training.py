@@ -102,7 +102,7 @@ class Training(Settings):
         None,
         min_length=1,
         description="A bundle or run directory: training starts with its weights and its vocabulary instead of random "
-        "weights. The sections text and model must agree with it.",
+        "weights. The sections text and model must agree with it, but the model may have fewer layers.",
     )
     batch_tokens: int = Field(
         4096,

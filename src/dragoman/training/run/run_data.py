@@ -40,6 +40,9 @@ FREE = {
 }
 """Settings that may differ from those of the bundle: they change neither shape nor meaning of the weights."""
 
+DEPTHS = {"encoder_layers", "decoder_layers"}
+"""Settings that may be smaller than those of the bundle, whose first layers are taken then (Shleifer and Rush 2020)."""
+
 
 def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
     """The bundle of `training.start_from`; None if there is none, or if it is gone and the checkpoints suffice.
@@ -196,7 +199,8 @@ def _differences(recipe: Recipe, of_bundle: Recipe) -> Iterator[str]:
         ours, theirs = getattr(recipe, section), getattr(of_bundle, section)
         for key in type(ours).model_fields:
             one, other = getattr(ours, key), getattr(theirs, key)
-            if one != other and f"{section}.{key}" not in free:
+            is_shallower = key in DEPTHS and one <= other
+            if one != other and f"{section}.{key}" not in free and not is_shallower:
                 yield f"{section}.{key}: {one!r} in the recipe, {other!r} in the bundle"
 
 
@@ -302,18 +306,16 @@ def read_run_data(
     of_start = start.recipe.data if start else recipe.data
     is_scored = recipe.data.directions or same_languages(recipe.data.languages, of_start.languages)
     is_earlier_stage = Path(recipe.training.start_from or "").is_relative_to(run)
-    if start and ranks.first and is_scored and not is_earlier_stage:
+    if start and ranks.first and is_scored and not (is_earlier_stage or teachers):  # which are compared with students
         scores = read_old_text(start, recipe, data_directory, line.log)
     return RunData(dataset, tests, cleaned, start, scores)
 
 
 def _bundle_tokenizers(recipe: Recipe, start: Bundle | None, teachers: Sequence[str]) -> Tokenizers | None:
     """Those of the bundle that the run starts from or learns from, unless the recipe wants another vocabulary."""
-    if teachers:
-        return BundleEnsemble.load(teachers, recipe.data.languages).tokenizers_for(recipe.text)
-    if start is None or recipe.training.new_vocabulary:
-        return None
-    return start.source, start.target
+    if start is not None:
+        return None if recipe.training.new_vocabulary else (start.source, start.target)
+    return BundleEnsemble.load(teachers, recipe.data.languages).tokenizers_for(recipe.text) if teachers else None
 
 
 def read_tests(data: Data, data_directory: Path | None) -> dict[str, list[Pair]]:
