@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,6 +122,30 @@ def test_a_shallow_student_starts_as_its_teacher(directions: tuple[str, ...], co
         if not name.startswith(("source_embedding", "target_embedding", "output.")):
             assert torch.allclose(weights, teacher.model.get_parameter(name), atol=1e-4), name
     assert "before and after" not in outcome.error, "the comparison with the teacher says that"
+
+
+def test_a_shallow_student_translates_in_all_directions_of_a_deep_teacher(command: Command, many: Path) -> None:
+    """Some have no text to validate on; what the teacher knows of its third decoder layer does not hold there."""
+    deep = make_many(decoding__max_length=12, model__decoder_layers=3)
+    facts = {name: {**each, "alignment": {"layer": 2, "shifted": False}} for name, each in deep.facts.items()}
+    replace(deep, facts=facts).save(many / "deep" / "bundle")
+    for code in ("de", "en"):
+        lines = (many / f"train.{code}").read_text("utf-8").splitlines(keepends=True)
+        (many / f"dev.{code}").write_text("".join(lines[:10]), "utf-8")
+    validation = 'data.validation=[{source="dev.de", target="dev.en", languages=["de", "en"]}]'
+    given = [
+        part for each in ("training.steps=2", "distillation.candidates=2", "data.test=[]") for part in ("--set", each)
+    ]
+    arguments = ["distill", "deep", "--output", "student", "--set", validation, *given]
+    outcome = command(*arguments, "--size", "shallow")
+    assert outcome.code == 0, outcome.error
+    assert "the first 1 of 3 decoder layers" in outcome.error
+    student = Bundle.load(many / "student")
+    assert student.source.vocabulary.tokens == deep.source.vocabulary.tokens
+    for name in student.facts:
+        assert command("translate", "student", "Ein Hund.", *direction_options(name)).code == 0, name
+    other = command(*arguments, "--size", "tiny", "--resume")
+    assert "was started with another --size or --set model.…" in other.error
 
 
 @pytest.fixture

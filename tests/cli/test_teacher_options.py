@@ -60,6 +60,13 @@ def test_there_is_one_teacher(name: str, command: Command, finished_run: Path) -
         assert (outcome.code, "teacher behind an address with --teacher" in outcome.error) == (2, True), outcome.error
 
 
+def test_an_address_gives_no_weights(command: Command, tmp_path: Path) -> None:
+    output = tmp_path / "student"
+    outcome = command("distill", "--teacher", ADDRESS, *GIVEN["distill"], "--size", "shallow", "--output", output)
+    assert (outcome.code, "--size shallow starts with the weights" in outcome.error) == (2, True), outcome.error
+    assert not list(tmp_path.iterdir())
+
+
 def test_engines_translate_back(command: Command, finished_run: Path) -> None:
     """A teacher behind an address has no engine, but the bundle of --round-trip has one."""
     outcome = command(

@@ -76,6 +76,9 @@ def test_a_model_with_fewer_layers_gets_the_first_ones() -> None:
     assert all(torch.equal(value, old.model.get_parameter(name)) for name, value in new.named_parameters())
     smaller = old.recipe.model_copy(update={"model": shape})
     check_start_fits(smaller, old.recipe, "old")
+    mixed = smaller.model_copy(update={"training": smaller.training.model_copy(update={"start_share": 0.5})})
+    with pytest.raises(UserError, match=r"fewer layers need training.start_share = 0"):
+        check_start_fits(mixed, old.recipe, "old")
     with pytest.raises(UserError, match=r"model.decoder_layers: 3 in the recipe, 2 in the bundle"):
         check_start_fits(old.recipe, smaller, "old")
 

@@ -40,7 +40,7 @@ def distill(
         typer.Argument(metavar="TEACHER", help="A run or bundle to learn from; several are an ensemble."),
     ] = None,
     size: Annotated[
-        Literal["shallow", "base", "small", "tiny"],
+        Literal["base", "small", "tiny", "shallow"],
         typer.Option(
             help="Size of the student; smaller is faster. shallow: the teacher with one decoder layer, for little time."
         ),
@@ -137,7 +137,7 @@ def _parse_directions(directions: list[str]) -> tuple[str, ...]:
 
 def _distill_address(
     teacher: str,
-    size: Literal["shallow", "base", "small", "tiny"],
+    size: Literal["base", "small", "tiny", "shallow"],
     minutes: float | None,
     output: Path | None,
     mono: list[str],
@@ -164,6 +164,8 @@ def _distill_address(
     address = TeacherAddress.parse(teacher)
     if address is None:
         raise UserError(f"--teacher {teacher}: is no address; name a run or bundle without --teacher")
+    if size == "shallow":
+        raise UserError("--size shallow starts with the weights of its teacher, which an address does not give")
     if not mono or languages is None:
         raise UserError("--teacher needs --mono, the text to translate, and --languages, such as de-en")
     refuse_two_budgets(minutes, overrides)
@@ -237,6 +239,8 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     recipe = load_recipe(run / "recipe.toml", overrides)
     set_keys = {each.partition("=")[0].strip() for each in overrides}
     shape = {key: value for key, value in STUDENT_SIZES[plan.size].model.items() if f"model.{key}" not in set_keys}
+    starts = STUDENT_SIZES[plan.size].is_of_teacher == (recipe.training.start_from is not None)
+    starts_alike = starts or "training.start_from" in set_keys
     known_directions = set(map(name_direction, recipe.data.directions or (recipe.data.languages,)))
     mono, known_mono = {*plan.distillation.mono}, {*recipe.distillation.mono}
     same = {
@@ -246,7 +250,7 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
         "--directions": not plan.directions or {*plan.directions} == known_directions,
         "--round-trip": recipe.distillation.round_trip == plan.distillation.round_trip,
         "--minutes": plan.minutes is None or has_minutes(run, recipe, plan.minutes),
-        "--size or --set model.…": shape.items() <= recipe.model.model_dump().items(),
+        "--size or --set model.…": shape.items() <= recipe.model.model_dump().items() and starts_alike,
     }
     _refuse_changed(run, same, data_dir)
     return recipe

@@ -62,7 +62,7 @@ from dragoman.system.progress import Log, Update, no_log, no_update
 from dragoman.system.time_limit import TimeLimit
 from dragoman.text.multilingual import name_direction
 from dragoman.training.report.verdict import FEW_EPOCHS
-from dragoman.training.run.run_data import check_start_fits
+from dragoman.training.run.run_data import check_start_fits, same_depth
 from dragoman.training.stages.text import require_mono_language
 
 ADAPTED = "-adapted"
@@ -177,7 +177,8 @@ class PlannedRecipe:
             recipe: The recipe with the overrides that training uses.
         """
         start = self.start
-        parameters = start.parameters if start and not recipe.training.new_vocabulary else None
+        is_same = start and not recipe.training.new_vocabulary and same_depth(recipe.model, start.recipe.model)
+        parameters = start.parameters if start and is_same else None
         return expect_training(recipe, self.facts, self.machine, parameters)
 
     def summary(self, recipe: Recipe) -> str:

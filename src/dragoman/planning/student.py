@@ -16,7 +16,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.metrics import USELESS, overall_score
 from dragoman.model.transformer import parameter_counts
-from dragoman.planning.adaptation import MAX_WARMUP
+from dragoman.planning.adaptation import EPOCHS_SHARE, MAX_WARMUP
 from dragoman.planning.budget import (
     MachineSpeed,
     chosen_minutes,
@@ -40,7 +40,7 @@ from dragoman.text.multilingual import name_direction
 from dragoman.training.stages.pairs import read_other_sources
 from dragoman.training.stages.recipes import mono_to_translate, stated_language
 
-SizeName = Literal["shallow", "base", "small", "tiny"]
+SizeName = Literal["base", "small", "tiny", "shallow"]
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ class StudentSize:
 
 
 STUDENT_SIZES: dict[SizeName, StudentSize] = {  # the largest first
-    "shallow": StudentSize({"decoder_layers": 1}),
     "base": StudentSize({"d_model": 512, "heads": 8, "d_ff": 2048, "encoder_layers": 6, "decoder_layers": 2}, 32_000),
     "small": StudentSize({"d_model": 256, "heads": 4, "d_ff": 768, "encoder_layers": 4, "decoder_layers": 1}, 16_000),
     "tiny": StudentSize({"d_model": 192, "heads": 4, "d_ff": 512, "encoder_layers": 3, "decoder_layers": 1}, 8000),
+    "shallow": StudentSize({"decoder_layers": 1}),  # whose size is that of the teacher without these layers
 }
 
 TRAINING: dict[str, Any] = {
@@ -167,8 +167,8 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
         "teachers": {"translation_share": TRANSLATION_SHARE},
     }
-    if document["training"].get("start_from"):
-        document["training"]["new_vocabulary"] = bool(whole.data.directions)  # that of the student's languages
+    if STUDENT_SIZES[plan.size].is_of_teacher and set(teacher.data.directions) != set(whole.data.directions):
+        document["training"]["new_vocabulary"] = True  # for fewer languages
     recipe = build_recipe(document, overrides, origin=f"{plan.size} student of {path}")
     if not recipe.data.validation and recipe.training.seed != teacher.training.seed:
         log(
@@ -203,8 +203,6 @@ def plan_student_of_text(
     Raises:
         UserError: The text cannot be used, or a setting is invalid.
     """
-    if STUDENT_SIZES[plan.size].is_of_teacher:
-        raise UserError(f"--size {plan.size} starts with the weights of a bundle, which this teacher does not show")
     plan = replace(plan, minutes=chosen_minutes(plan.minutes, overrides))
     made = plan_recipe(Texts(languages, train), plan.minutes, data_directory, log)
     base = made.recipe()
@@ -380,14 +378,17 @@ def _warn_of_useless(name: str, teacher: Bundle, log: Log) -> None:
 
 def _warn_of_size(size: SizeName, recipe: Recipe, teacher: Bundle, path: str, log: Log) -> None:
     """Warn of a student that is not smaller than its teacher, and name the largest size that is."""
+    if STUDENT_SIZES[size].is_of_teacher and recipe.model.decoder_layers < teacher.recipe.model.decoder_layers:
+        return
     weights = count_parameters(recipe.model, recipe.text.vocabulary_size)
     limit, subwords, sizes = parameter_counts(teacher.model)["total"], largest_vocabulary(teacher), list(STUDENT_SIZES)
     if weights < limit:
         return
     advice = "there is no --size with fewer weights than that"
     for name in sizes[sizes.index(size) + 1 :]:
-        shape = recipe.model.model_copy(update=STUDENT_SIZES[name].model)
-        if count_parameters(shape, STUDENT_SIZES[name].vocabulary(subwords)) < limit:
+        other = STUDENT_SIZES[name]
+        shape = (teacher.recipe.model if other.is_of_teacher else recipe.model).model_copy(update=other.model)
+        if count_parameters(shape, other.vocabulary(subwords)) < limit:
             advice = f"choose --size {name}"
             break
     log(
@@ -404,7 +405,8 @@ def _choose_sections(
     shape = size.shape(teacher)
     speed = machine.tokens_per_second(count_parameters(shape, subwords))
     with_mono = facts.with_pairs(mono)
-    budget = plan_budget(with_mono, plan.minutes, speed)
+    share = EPOCHS_SHARE if size.is_of_teacher else 1.0
+    budget = plan_budget(with_mono, plan.minutes, speed, epochs_share=share)
     width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
     without_mono = plan_budget(facts, plan.minutes, speed)
     dropout = choose_dropout(facts, without_mono)["model.dropout"]  # less was not measured with monolingual text
@@ -414,6 +416,8 @@ def _choose_sections(
         "max_length": teacher.model.max_length,
         "dropout": round(max(0.0, dropout.value - LESS_DROPOUT), 3),
     }
+    if shape.implementation == "torch":  # has one dropout for all places
+        model |= dict.fromkeys(("attention_dropout", "activation_dropout"), model["dropout"])
     training = {
         **values_of("training", choose_training(with_mono, width, budget)),
         "augmentation": teacher.training.augmentation.model_dump(),

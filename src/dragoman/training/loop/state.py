@@ -42,7 +42,7 @@ _BYTE = re.compile("<0x[0-9A-F]{2}>")
 
 @torch.no_grad()
 def copy_start_weights(bundle: Bundle, model: Transformer, source: Tokenizer, target: Tokenizer) -> None:
-    """Copy the weights of a bundle into a model with the same settings.
+    """Copy the weights of a bundle into a model with the same settings, but maybe with fewer layers.
 
     The rows of embeddings and of the output projection are those of the tokens: see `rows_of_tokens`.
 

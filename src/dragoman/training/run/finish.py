@@ -29,7 +29,7 @@ from dragoman.training.loop.state import load_weights, mix_start_weights
 from dragoman.training.loop.trainer import LEAST_TRANSLATED, SAMPLES, Trainer
 from dragoman.training.run.checkpoint import deployed_weights, find_intact
 from dragoman.training.run.directory import RunResults
-from dragoman.training.run.run_data import RunData, StartScores
+from dragoman.training.run.run_data import RunData, StartScores, same_depth
 from dragoman.translator import Translator
 
 VALIDATION = "validation"
@@ -82,7 +82,8 @@ def score_and_save(
             of_direction, tests = trainer.data.in_direction(languages), _tests_in(data.tests, languages)
         start = data.start_scores and data.start_scores.in_direction(languages)
         tables = _finish_direction(trainer, view, of_direction, tests, start, limit, share)
-        before = data.start.facts.get(name, {}) if data.start else {}
+        known = data.start.facts if data.start and same_depth(recipe.model, data.start.recipe.model) else {}
+        before = known.get(name, {})
         kept = {table: before[table] for table in FOUND_IN_VALIDATION if before.get(table) and not tables[table]}
         facts[name] = tables | kept
     finished = replace(bundle, facts=facts) if trainer.data.directions else replace(bundle, **tables)

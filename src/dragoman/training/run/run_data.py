@@ -22,8 +22,8 @@ from dragoman.dataset.pairs import read_pairs
 from dragoman.dataset.prepare import Dataset, prepare
 from dragoman.dataset.tokenizer_training import Tokenizers
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
-from dragoman.errors import UserError
-from dragoman.settings import Data, Recipe
+from dragoman.errors import UserError, counted
+from dragoman.settings import Data, Model, Recipe
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.files import sha256, write_json
 from dragoman.system.progress import Log, ProgressLine
@@ -192,6 +192,11 @@ def check_start_languages(languages: Languages, of_bundle: Recipe, path: str) ->
         )
 
 
+def same_depth(one: Model, other: Model) -> bool:
+    """Whether two models have equally many layers."""
+    return (one.encoder_layers, one.decoder_layers) == (other.encoder_layers, other.decoder_layers)
+
+
 def _differences(recipe: Recipe, of_bundle: Recipe) -> Iterator[str]:
     """The settings in which a recipe differs from that of a bundle, with both values."""
     free = FREE - {"model.max_length"} if of_bundle.model.positions == "learned" else FREE
@@ -199,9 +204,10 @@ def _differences(recipe: Recipe, of_bundle: Recipe) -> Iterator[str]:
         ours, theirs = getattr(recipe, section), getattr(of_bundle, section)
         for key in type(ours).model_fields:
             one, other = getattr(ours, key), getattr(theirs, key)
-            is_shallower = key in DEPTHS and one <= other
+            is_shallower = key in DEPTHS and one < other and not recipe.training.start_share
             if one != other and f"{section}.{key}" not in free and not is_shallower:
-                yield f"{section}.{key}: {one!r} in the recipe, {other!r} in the bundle"
+                hint = "; fewer layers need training.start_share = 0" if key in DEPTHS and one < other else ""
+                yield f"{section}.{key}: {one!r} in the recipe, {other!r} in the bundle{hint}"
 
 
 @dataclass(frozen=True)
@@ -295,6 +301,12 @@ def read_run_data(
         UserError: Text or a bundle is missing, or does not fit the recipe.
     """
     start = open_start(recipe, run, line.log)
+    if start and not same_depth(recipe.model, start.recipe.model):
+        line.log(
+            f"from {recipe.training.start_from}: the first {recipe.model.encoder_layers} of "
+            f"{counted(start.recipe.model.encoder_layers, 'encoder layer')}, and the first "
+            f"{recipe.model.decoder_layers} of {counted(start.recipe.model.decoder_layers, 'decoder layer')}"
+        )
     tokenizers = saved_tokenizers(run) or _bundle_tokenizers(recipe, start, teachers)
     data, cleaned = clean_data(recipe.data, data_directory, line.log, line.update)
     for text in (str(cleaned), *cleaned.warnings) if cleaned else ():
@@ -306,7 +318,8 @@ def read_run_data(
     of_start = start.recipe.data if start else recipe.data
     is_scored = recipe.data.directions or same_languages(recipe.data.languages, of_start.languages)
     is_earlier_stage = Path(recipe.training.start_from or "").is_relative_to(run)
-    if start and ranks.first and is_scored and not (is_earlier_stage or teachers):  # which are compared with students
+    is_compared_teacher = recipe.training.start_from in teachers  # by the comparison of students
+    if start and ranks.first and is_scored and not (is_earlier_stage or is_compared_teacher):
         scores = read_old_text(start, recipe, data_directory, line.log)
     return RunData(dataset, tests, cleaned, start, scores)
 
