@@ -150,7 +150,7 @@ def _distill_address(
     data_dir: Path | None,
 ) -> None:
     """Let a teacher behind an address translate text, and train a student on that."""
-    from dragoman.planning.student import TRANSLATION_SHARE, StudentPlan, plan_student_of_text
+    from dragoman.planning.student import STUDENT_SIZES, TRANSLATION_SHARE, StudentPlan, plan_student_of_text
     from dragoman.recipe import load_recipe
     from dragoman.settings import Distillation, FilePair
     from dragoman.synthesis.synthesis import SynthesisSettings
@@ -164,8 +164,8 @@ def _distill_address(
     address = TeacherAddress.parse(teacher)
     if address is None:
         raise UserError(f"--teacher {teacher}: is no address; name a run or bundle without --teacher")
-    if size == "shallow":
-        raise UserError("--size shallow starts with the weights of its teacher, which an address does not give")
+    if STUDENT_SIZES[size].is_of_teacher:
+        raise UserError(f"--size {size} starts with the weights of its teacher, which an address does not give")
     if not mono or languages is None:
         raise UserError("--teacher needs --mono, the text to translate, and --languages, such as de-en")
     refuse_two_budgets(minutes, overrides)
@@ -239,8 +239,8 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     recipe = load_recipe(run / "recipe.toml", overrides)
     set_keys = {each.partition("=")[0].strip() for each in overrides}
     shape = {key: value for key, value in STUDENT_SIZES[plan.size].model.items() if f"model.{key}" not in set_keys}
-    starts = STUDENT_SIZES[plan.size].is_of_teacher == (recipe.training.start_from is not None)
-    starts_alike = starts or "training.start_from" in set_keys
+    has_weights = recipe.training.start_from is not None
+    starts_alike = has_weights == STUDENT_SIZES[plan.size].is_of_teacher or "training.start_from" in set_keys
     known_directions = set(map(name_direction, recipe.data.directions or (recipe.data.languages,)))
     mono, known_mono = {*plan.distillation.mono}, {*recipe.distillation.mono}
     same = {

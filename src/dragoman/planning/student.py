@@ -50,8 +50,8 @@ class StudentSize:
     Attributes:
         model: Settings of the model.
         subwords: Most entries of its vocabulary: each one costs memory, and time for each token of a translation; None
-            for a student that has the other settings, the vocabulary and the weights of its teacher (Shleifer and Rush
-            2020, "Pre-trained Summarization Distillation", shrink and fine-tune).
+            for a student that has the other settings and the weights of its teacher, and as many entries (Shleifer and
+            Rush 2020, "Pre-trained Summarization Distillation", shrink and fine-tune).
     """
 
     model: dict[str, int]
