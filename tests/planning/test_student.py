@@ -223,4 +223,10 @@ def test_a_size_that_is_smaller_than_the_teacher_is_named(finished_run: Path, tm
         assert any(each.endswith("choose --size tiny") for each in messages) == is_named, messages
     messages = []
     plan_student(plan(tmp_path / "teacher"), ["model.encoder_layers=24"], None, messages.append)
-    assert any("there is no --size with fewer weights" in each for each in messages), "not the size that was chosen"
+    assert any("leave out the --set that makes it so large" in each for each in messages)
+
+
+@pytest.mark.parametrize("setting", ["model.encoder_layers=9", "model.d_model=8", "text.vocabulary_size=77"])
+def test_a_shallow_student_cannot_have_other_settings_than_its_teacher(setting: str, finished_run: Path) -> None:
+    with pytest.raises(UserError, match=rf"shallow student starts with the weights.*\n  {setting.replace('=', ': ')}"):
+        plan_student(plan(finished_run, "shallow"), [setting], None)

@@ -98,6 +98,7 @@ def test_the_speed_is_measured_on_usual_translations(
     assert timed[3:] == [sources[2:]] * (len(timed) - 3)
     assert "without 2 sentences whose translations are empty or repeat words" in card.sentences[0]
     assert card.rows[0][COLUMNS.index("sentences/s") + 1] == "4"
+    assert "These are only 6 sentences, so scores and speed are uncertain." in card.sentences[0]
     others = sources[:4]
     card = compare_with_teachers(student, student, "a text", pairs)
     assert (

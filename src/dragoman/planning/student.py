@@ -37,6 +37,7 @@ from dragoman.synthesis.pair_checks import check_language
 from dragoman.system.progress import Log, no_log
 from dragoman.system.run_paths import run_directory
 from dragoman.text.multilingual import name_direction
+from dragoman.training.run.run_data import start_differences
 from dragoman.training.stages.pairs import read_other_sources
 from dragoman.training.stages.recipes import mono_to_translate, stated_language
 
@@ -170,6 +171,16 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     if STUDENT_SIZES[plan.size].is_of_teacher and set(teacher.data.directions) != set(whole.data.directions):
         document["training"]["new_vocabulary"] = True  # for fewer languages
     recipe = build_recipe(document, overrides, origin=f"{plan.size} student of {path}")
+    if STUDENT_SIZES[plan.size].is_of_teacher and (others := list(start_differences(recipe, bundle.recipe))):
+        raise UserError(
+            "\n  ".join(
+                [
+                    f"a {plan.size} student starts with the weights of {path}, so these settings cannot differ",
+                    *others,
+                    "leave out their --set, or choose another --size",
+                ]
+            )
+        )
     if not recipe.data.validation and recipe.training.seed != teacher.training.seed:
         log(
             f"warning: training.seed is not that of {path}, so other pairs are held out for validation, and the "
@@ -381,15 +392,14 @@ def _warn_of_size(size: SizeName, recipe: Recipe, teacher: Bundle, path: str, lo
     if STUDENT_SIZES[size].is_of_teacher and recipe.model.decoder_layers < teacher.recipe.model.decoder_layers:
         return
     weights = count_parameters(recipe.model, recipe.text.vocabulary_size)
-    limit, subwords, sizes = parameter_counts(teacher.model)["total"], largest_vocabulary(teacher), list(STUDENT_SIZES)
+    limit, subwords = parameter_counts(teacher.model)["total"], largest_vocabulary(teacher)
     if weights < limit:
         return
     advice = "there is no --size with fewer weights than that"
-    for name in sizes[sizes.index(size) + 1 :]:
-        other = STUDENT_SIZES[name]
+    for name, other in STUDENT_SIZES.items():
         shape = (teacher.recipe.model if other.is_of_teacher else recipe.model).model_copy(update=other.model)
         if count_parameters(shape, other.vocabulary(subwords)) < limit:
-            advice = f"choose --size {name}"
+            advice = f"choose --size {name}" if name != size else "leave out the --set that makes it so large"
             break
     log(
         f"the student has {weights:,} weights and {path} has {limit:,}, so it is not smaller, and may not be faster; "

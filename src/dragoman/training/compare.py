@@ -33,6 +33,7 @@ from dragoman.text.multilingual import name_direction
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
 from dragoman.training.loop.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.training.report.report import render_report
+from dragoman.training.report.verdict import FEW_SENTENCES
 from dragoman.training.run.directory import NOT_COMPARED_FILE, REPORT_FILE, read_uncompared
 from dragoman.training.run.log import read_metrics
 from dragoman.training.run.run_data import changed_teachers, read_tests
@@ -159,6 +160,8 @@ def compare_with_teachers(
         f"On {counted(len(pairs), 'sentence')} of {text} and {counted(usable_cores(), 'core')}, "
         f"{speed.format(who=who)}. {verdict}"
     ]
+    if len(pairs) < FEW_SENTENCES:
+        sentences[0] += f" These are only {counted(len(pairs), 'sentence')}, so scores and speed are uncertain."
     general = [
         f"{f'The teacher is {paths}' if one else f'The teachers are {paths}'}. On disk, this translator takes {sizes}.",
         f"BLEU: {corpus_scores(new.texts, references)['bleu_signature']}",

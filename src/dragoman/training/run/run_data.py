@@ -162,7 +162,7 @@ def check_start_fits(recipe: Recipe, of_bundle: Recipe, path: str) -> None:
     Raises:
         UserError: The bundle has other settings, or translates other languages.
     """
-    if differences := list(_differences(recipe, of_bundle)):
+    if differences := list(start_differences(recipe, of_bundle)):
         raise UserError(
             "\n  ".join(
                 [
@@ -197,8 +197,8 @@ def same_depth(one: Model, other: Model) -> bool:
     return (one.encoder_layers, one.decoder_layers) == (other.encoder_layers, other.decoder_layers)
 
 
-def _differences(recipe: Recipe, of_bundle: Recipe) -> Iterator[str]:
-    """The settings in which a recipe differs from that of a bundle, with both values."""
+def start_differences(recipe: Recipe, of_bundle: Recipe) -> Iterator[str]:
+    """The settings because of which a training cannot start from a bundle, with the values of both."""
     free = FREE - {"model.max_length"} if of_bundle.model.positions == "learned" else FREE
     for section in ("model",) if recipe.training.new_vocabulary else ("text", "model"):
         ours, theirs = getattr(recipe, section), getattr(of_bundle, section)
