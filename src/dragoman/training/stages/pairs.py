@@ -325,7 +325,7 @@ def _distilled_sources(
     if files or others:
         name = name_direction(direction)
         yield SyntheticCorpus(
-            f"monolingual text, {name}",
+            f"other text in {direction[0]}, {name}",
             directory / f"distillation-{name}-mono",
             partial(read_other_sources, files, data, direction),
             partial(teachers.open_given, direction),
