@@ -257,5 +257,5 @@ def test_what_needs_time_is_advised_against_if_there_is_little(epochs: float) ->
     for facts in (facts_of(30_000), both):
         advice = " ".join(advise(facts, epochs, True))
         assert ("leave out --mono" in advice) == (epochs < MONO_EPOCHS)
-        assert ("models for one direction" in advice) == (facts is both and epochs < SHARED_EPOCHS)
+        assert ("a model for one direction" in advice) == (facts is both and epochs < SHARED_EPOCHS)
     assert "--mono" not in " ".join(advise(both, epochs, False))
