@@ -21,7 +21,7 @@ async def ask_all(url: str, texts: list[str]) -> list[httpx.Response]:
 
 
 def test_200_simultaneous_requests_get_their_own_answers(start_server: StartServer) -> None:
-    server = start_server(batch_tokens=2000, queue_seconds=60.0)  # on a busy machine, some would wait for seconds
+    server = start_server(batch_tokens=2000, queue_seconds=60.0)  # none is refused because of its wait
     server.fakes["de-en"].seconds = 0.02
     texts = [f"Satz Nummer {number}" for number in range(200)]
     replies = asyncio.run(ask_all(server.url, texts))
