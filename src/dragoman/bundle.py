@@ -31,7 +31,7 @@ from dragoman.system.files import (
     restore_replaced,
     sha256,
 )
-from dragoman.system.run_paths import explain_no_bundle
+from dragoman.system.run_paths import explain_no_bundle, run_directory
 from dragoman.system.tensors import check_header, open_tensors, read_parameters, write_tensors
 from dragoman.system.version import __version__
 from dragoman.text.multilingual import MultilingualTokenizer, name_direction
@@ -421,12 +421,12 @@ def _describe_corpora(recipe: Recipe) -> Iterator[str]:
     for file in dict.fromkeys((*recipe.backtranslation.mono, *recipe.distillation.mono)):
         yield f"* {Path(file).name}, text in one language, translated by a model: {unknown}"
     if recipe.distillation.teachers:
-        teachers = ", ".join(Path(path).name for path in recipe.distillation.teachers)
+        teachers = ", ".join(run_directory(Path(path)).name for path in recipe.distillation.teachers)
         yield f"* It learned from translations by {teachers}: the licenses of that text apply, too."
     if service := recipe.distillation.translated_by:
         yield f"* It learned from translations by {service}: check whether its license or terms allow that."
     if recipe.training.start_from:
-        start = Path(recipe.training.start_from).name
+        start = run_directory(Path(recipe.training.start_from)).name
         yield f"* It started with the weights of {start}: the licenses of that text apply, too."
 
 

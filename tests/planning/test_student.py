@@ -76,7 +76,7 @@ def test_a_shallow_student_starts_with_the_weights_of_its_teacher(finished_run: 
 
 def test_monolingual_text_counts_as_text(finished_run: Path, tmp_path: Path) -> None:
     mono = tmp_path / "mono.de"
-    mono.write_text("Ein Hund läuft im Schnee.\n" * 150_000, "utf-8")
+    mono.write_text("".join(f"Hund {number} läuft im Schnee.\n" for number in range(150_000)), "utf-8")
     alone = plan_student(plan(finished_run, minutes=None), [], None).training
     teachers = Distillation(teachers=(str(finished_run),), mono=(str(mono),))
     together = plan_student(StudentPlan("tiny", None, teachers), [], None).training
@@ -91,7 +91,7 @@ def test_students_with_monolingual_text_get_the_dropout_of_those_without(
     """Otherwise they would get none, because there is time to read so much text only a few times."""
     monkeypatch.setattr("dragoman.planning.student.measure_chosen_speed", lambda overrides: MachineSpeed(1e12))
     mono = tmp_path / "mono.de"
-    mono.write_text("Ein Hund läuft im Schnee.\n" * 90_000, "utf-8")
+    mono.write_text("".join(f"Hund {number} läuft im Schnee.\n" for number in range(90_000)), "utf-8")
     teachers = Distillation(teachers=(str(finished_run),), mono=(str(mono),))
     alone = plan_student(plan(finished_run, minutes=3.0), [], None).model.dropout
     assert plan_student(StudentPlan("tiny", 3.0, teachers), [], None).model.dropout == alone > 0
@@ -109,11 +109,13 @@ def test_other_held_out_pairs_than_those_of_the_teacher_are_reported(finished_ru
     said: list[str] = []
     held_out = ["data.validation=[]", "data.validation_pairs=5"]
     plan_student(plan(finished_run), [*held_out, "training.seed=7"], None, said.append)
-    assert "training.seed is not that of" in " ".join(said)
+    assert "training.seed is not that of the teacher, so pairs are held out that" in " ".join(said)
     said.clear()
     plan_student(plan(finished_run), held_out, None, said.append)
+    assert "the teacher had validation text, so pairs are held out that" in " ".join(said)
+    said.clear()
     plan_student(plan(finished_run), ["training.seed=7"], None, said.append)
-    assert "training.seed" not in " ".join(said)
+    assert "held out" not in " ".join(said)
 
 
 def test_a_large_vocabulary_is_not_kept(finished_run: Path, tmp_path: Path) -> None:
@@ -199,6 +201,17 @@ def test_training_text_that_was_moved_is_named(finished_run: Path, tmp_path: Pat
     replace(bundle, recipe=bundle.recipe.model_copy(update={"data": data})).save(tmp_path / "teacher")
     with pytest.raises(UserError, match=r"moved\.de: no such file.*if it was moved, name it with --set data\.train"):
         plan_student(plan(tmp_path / "teacher"), [], None)
+
+
+@pytest.mark.parametrize("size", [*RANDOM, "shallow"])
+def test_a_teacher_that_was_imported_needs_named_text(size: SizeName, finished_run: Path, tmp_path: Path) -> None:
+    bundle = Bundle.load(finished_run)
+    data = bundle.recipe.data.model_copy(update={"train": ("imported from opus",)})
+    replace(bundle, recipe=bundle.recipe.model_copy(update={"data": data})).save(tmp_path / "teacher")
+    with pytest.raises(UserError, match=r"was imported, so its training text is not known; name some with --set"):
+        plan_student(plan(tmp_path / "teacher", size), [], None)
+    text = f"data.train={[str(each) for each in bundle.recipe.data.train]}"
+    assert plan_student(plan(tmp_path / "teacher", size), [text], None).data.train == bundle.recipe.data.train
 
 
 def test_monolingual_text_is_checked_first(finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -505,15 +506,29 @@ def test_a_teacher_that_is_gone_must_be_put_back_to_translate_and_is_reported_af
     moved.rename(teacher)
     assert train(recipe, run, resume=True)
     assert "missing" not in capsys.readouterr().err
-    shutil.rmtree(run / "bundle")  # so that the run is not finished
-    shutil.rmtree(teacher)
-    assert train(recipe, run, resume=True)
-    assert "teacher: missing or changed; to compare the student with it, restore it" in capsys.readouterr().err
+    for damage in (lambda: (teacher / "bundle" / "bundle.json").write_text("{"), lambda: shutil.rmtree(teacher)):
+        shutil.rmtree(run / "bundle")  # so that the run is not finished
+        damage()
+        assert train(recipe, run, resume=True)
+        assert "teacher: missing or changed; to compare the student with it, restore it" in capsys.readouterr().err
     shutil.rmtree(run / "bundle")
     shutil.rmtree(run / "checkpoints")  # as before the last stage
     (run / "source.tokenizer.json").unlink()
     with pytest.raises(UserError, match="teacher: missing or changed, but this run still needs it"):
         train(recipe, run, resume=True)
+
+
+@pytest.mark.usefixtures("no_card")
+def test_a_run_that_is_killed_while_it_reads_its_sources_can_be_resumed(
+    make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = make_student("training.steps=2", "training.validations=1")
+    with monkeypatch.context() as patches:
+        patches.setattr("dragoman.training.stages.stages.check_sources", lambda *arguments: os._exit(1))
+        process = get_context("fork").Process(target=train, args=(recipe, tmp_path / "run"))
+        process.start()
+        process.join()
+    assert train(recipe, tmp_path / "run", resume=True)
 
 
 @pytest.mark.usefixtures("no_card")

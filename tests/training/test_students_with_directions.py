@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +17,7 @@ from conftest import TINY
 from dragoman.corpus.corpus import read_texts
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.pairs import find_training_corpora, read_pairs
+from dragoman.errors import UserError, counted
 from dragoman.planning.student import StudentPlan, data_of_directions, plan_student
 from dragoman.recipe import build_recipe, save_recipe
 from dragoman.settings import Distillation
@@ -104,18 +105,95 @@ def test_each_direction_is_learned_from_all_text_in_its_source_language(
         assert Counter(pair.source for pair in pairs).most_common(1)[0][1] == 1, "nothing is translated twice"
 
 
-def test_the_plan_counts_text_once_that_corpora_have_in_common(data: Data, tmp_path: Path) -> None:
-    make_many(decoding__max_length=12).save(tmp_path / "bundle")
-    text = {"vocabulary_size": 400, "joint": True}
-    recipe = build_recipe(TINY | {"text": text, "data": data.model_dump(mode="json", exclude_none=True)})
-    save_recipe(recipe, tmp_path / "recipe.toml")
-    said: list[str] = []
-    plan_student(StudentPlan("tiny", None, Distillation(teachers=(str(tmp_path),))), [], None, said.append)
-    for direction in ALL:
-        pairs = {pair for pair in find_training_corpora(data, None) if direction[0] in (pair.direction or ())}
-        texts = {text for pair in pairs for text in sides(pair)[direction[0]]}
-        described = f"60 training pairs and {len(texts) - 60} monolingual texts"
-        assert f"{name_direction(direction)}: {described}" in said, "120 texts, of which some are the same"
+def make_teacher(directory: Path, data: Mapping[str, Any]) -> str:
+    """A run with six directions, whose text is this."""
+    make_many(decoding__max_length=12).save(directory / "bundle")
+    recipe = build_recipe(TINY | {"text": {"vocabulary_size": 400, "joint": True}, "data": dict(data)})
+    save_recipe(recipe, directory / "recipe.toml")
+    return str(directory)
+
+
+def plan_of(teacher: str, directions: Sequence[Languages], *mono: str) -> StudentPlan:
+    return StudentPlan(
+        "tiny", None, Distillation(teachers=(teacher,), mono=mono), tuple(map(name_direction, directions))
+    )
+
+
+@pytest.mark.parametrize("directions", [*CHOSEN, [("de", "en")], [("szl", "de")]], ids=str)
+def test_text_that_corpora_have_in_common_is_counted_and_translated_once(
+    directions: Sequence[Languages], data: Data, tmp_path: Path
+) -> None:
+    teacher, said = make_teacher(tmp_path / "teacher", data.model_dump(mode="json", exclude_none=True)), list[str]()
+    known, mono = list(find_training_corpora(data, None)), tmp_path / f"mono.{directions[0][0]}"
+    own = [text for pair in known for text in sides(pair)[directions[0][0]]]
+    mono.write_text("".join(f"{text}\n" for text in (*own, "", "Neu.", "Neu.")), "utf-8")
+    recipe = plan_student(plan_of(teacher, directions, str(mono)), [], None, said.append)
+    for direction in directions:
+        texts = {text for pair in known for text in sides(pair)[direction[0]]}
+        number = len(texts) - 60 + (direction[0] == directions[0][0])
+        described = f": 60 training pairs and {counted(number, 'monolingual text')}"
+        where = "tiny" if len(directions) == 1 else name_direction(direction)
+        assert any(line.startswith(where + described) for line in said), (direction, number, said)
+    _, corpora = corpora_of(recipe, tmp_path)
+    read = Counter((corpus.languages, pair.source) for corpus in corpora for pair in corpus.read())
+    assert set(read.values()) == {1}, "nothing is translated twice"
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("files", None),
+        ("listed twice", None),
+        ("pattern", None),
+        ("unnamed", "because its name states no language; add it with --mono"),
+        ("gone", "no such file"),
+        ("utf-16", "because it is not a file of its own in UTF-8; add it with --mono"),
+        ("table", "because it is not a file of its own in UTF-8; add it with --mono"),
+    ],
+)
+@pytest.mark.parametrize("directions", [[("de", "en")], [("de", "en"), ("en", "de")]], ids=["one", "two"])
+def test_text_of_other_directions_is_learned_from_or_named(
+    kind: str, reason: str | None, directions: Sequence[Languages], data: Data, tmp_path: Path
+) -> None:
+    lines, encoding = sentences(count=140), "utf-16" if kind == "utf-16" else "utf-8"
+    pattern = f"{tmp_path}/{{lang}}-other" if kind == "unnamed" else f"{tmp_path}/other.{{lang}}"
+    source, target = (pattern.format(lang=code) for code in ("de", "szl"))
+    corpus: dict[str, Any] = {"source": source, "target": target, "languages": ["de", "szl"]}
+    if kind != "gone":
+        for code, name in (("de", source), ("szl", target)):
+            Path(name).write_text("".join(f"{line}\n" for line in lines[code][60:]), encoding)
+    if kind == "utf-16":
+        corpus["encoding"] = encoding
+    if kind == "pattern":
+        corpus = {"file": pattern, "languages": ["de", "szl"]}
+    if kind == "table":
+        (tmp_path / "other.tsv").write_text("".join(map("{}\t{}\n".format, lines["de"], lines["szl"])), "utf-8")
+        corpus = {"file": f"{tmp_path}/other.tsv", "languages": ["de", "szl"]}
+    section = data.model_dump(mode="json", exclude_none=True)
+    section["train"] = [section["train"][0], *[corpus] * (1 + (kind == "listed twice"))]
+    section["directions"] = [["de", "en"], ["en", "de"], ["de", "szl"], ["szl", "de"]]
+    teacher, said = make_teacher(tmp_path / "teacher", section), list[str]()
+    recipe = plan_student(plan_of(teacher, directions), [], None, said.append)
+    is_used = reason is None or (kind == "unnamed" and len(directions) == 1)
+    assert recipe.distillation.mono == ((source,) if is_used else ())
+    lacking = [line for line in said if "is not used" in line]
+    assert len(lacking) == (not is_used)
+    assert all(reason and reason in line and "text in de " in line for line in lacking)
+
+
+@pytest.mark.parametrize("directions", [[("de", "szl")], [("de", "szl"), ("de", "en")]], ids=str)
+def test_directions_from_shared_lines_only_need_the_corpora_that_share_them(
+    directions: Sequence[Languages], data: Data, tmp_path: Path
+) -> None:
+    section = data.model_dump(mode="json", exclude_none=True)
+    section["train"] = [each for each in section["train"] if each["languages"] != ["de", "szl"]]
+    teacher = make_teacher(tmp_path / "teacher", section)
+    with pytest.raises(
+        UserError, match="no corpus is in de-szl, which was learned from lines that other corpora share"
+    ):
+        plan_student(plan_of(teacher, directions), [], None)
+    more = [*directions, *({("de", "en"), ("en", "szl")} - {*directions})]
+    assert set(plan_student(plan_of(teacher, more), [], None).data.directions) == set(more)
 
 
 def sides(pair: Pair) -> dict[str, list[str]]:

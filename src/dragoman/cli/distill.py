@@ -118,7 +118,8 @@ def distill(
     if repeated := next((path for index, path in enumerate(paths) if runs[index] in runs[:index]), None):
         raise UserError(f"{repeated}: named twice; each teacher counts once")
     texts = tuple(str(Path(file)) for file in mono or ())
-    distillation = Distillation(teachers=paths, mono=texts, round_trip=round_trip)
+    back = round_trip and str(Path(round_trip))
+    distillation = Distillation(teachers=paths, mono=texts, round_trip=back)
     plan = StudentPlan(size, minutes, distillation, names)
     recipe = _find_recipe(run, plan, overrides or [], resume, data_dir)
     if not (resume or force):
@@ -132,6 +133,8 @@ def distill(
 def _parse_directions(directions: list[str]) -> tuple[str, ...]:
     """The names of the directions of the student, each once; none for all."""
     names = dict.fromkeys(name for each in directions for name in map(str.strip, each.split(",")) if name)
+    if directions and not names:
+        raise UserError("--directions: names none; give some, such as de-en, or leave it out for all")
     return () if [*names] == ["all"] else tuple(names)
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.bundle import Bundle
-from dragoman.corpus.corpus import count_texts
+from dragoman.corpus.corpus import count_texts, find_corpora
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Languages
+from dragoman.corpus.references import describe_reference
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.metrics import USELESS, overall_score
 from dragoman.model.transformer import parameter_counts
@@ -30,7 +31,8 @@ from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, c
 from dragoman.planning.plan import Texts, plan_recipe
 from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with
 from dragoman.recipe import build_recipe, load_recipe, overridden
-from dragoman.settings import CorpusFile, CorpusReference, Data, Distillation, FilePair, Model, Recipe
+from dragoman.settings import CorpusFile, CorpusReference, Data, Distillation, Model, Recipe
+from dragoman.settings.data import IMPORTED, can_be_joined
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble, largest_vocabulary
 from dragoman.synthesis.pair_checks import check_language
@@ -144,19 +146,24 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     document = whole.to_dict()
     if whole.data.directions:
         document["data"] = data_of_directions(whole.data, directions)
-        others = [] if overridden(overrides, "data.train") else _other_sources(whole.data, directions)
-        mono_files = (*plan.distillation.mono, *others)
-        plan = replace(plan, distillation=plan.distillation.model_copy(update={"mono": mono_files}))
+        if not overridden(overrides, "data.train"):
+            _refuse_only_joined(whole.data, directions)
+            others = _other_sources(whole.data, directions, data_directory, log)
+            mono_files = tuple(dict.fromkeys((*plan.distillation.mono, *others)))
+            plan = replace(plan, distillation=plan.distillation.model_copy(update={"mono": mono_files}))
     teacher = build_recipe(document, of_data, origin=path)
-    bundle, mono = _check_teachers(plan.distillation, teacher.data, log)  # before the text is read, which takes long
+    if any(str(each.corpus).startswith(IMPORTED) for each in teacher.data.weighted):
+        raise UserError(f"{path}: was imported, so its training text is not known; name some with --set data.train=…")
+    bundle, files = _check_teachers(plan.distillation, teacher.data, log)  # before the text is read, which takes long
     try:
         facts = _facts_of_text(teacher.data, bundle, data_directory)
     except UserError as error:
         hint = "" if of_data else f"; it is training text of {path}; if it was moved, name it with --set data.train=…"
         raise UserError(f"{error}{hint}") from error
-    for direction in teacher.data.directions:
-        mono[direction] += sum(1 for _ in read_other_sources((), teacher.data, direction, data_directory))
-        if not (mono[direction] or facts.by_direction.get(direction)):
+    mono = Counter[Languages]()
+    for direction in files:
+        mono[direction] = sum(1 for _ in read_other_sources(files[direction], teacher.data, direction, data_directory))
+        if teacher.data.directions and not (mono[direction] or facts.by_direction.get(direction)):
             raise UserError(
                 f"{path}: no {direction[0]} text by people to translate into {direction[1]}; name some with --mono, or "
                 "leave the direction out with --directions"
@@ -164,7 +171,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     subwords = STUDENT_SIZES[plan.size].vocabulary(largest_vocabulary(bundle))
     machine = measure_chosen_speed(overrides)
     document = _choose_sections(plan, teacher, facts, mono.total(), subwords, machine) | {
-        "name": f"{teacher.name[:190]}-{plan.size}",
+        "name": "-".join((teacher.name[:150], *plan.directions, plan.size))[:200],
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
         "teachers": {"translation_share": TRANSLATION_SHARE},
     }
@@ -181,10 +188,12 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
                 ]
             )
         )
-    if not recipe.data.validation and recipe.training.seed != teacher.training.seed:
+    is_seed_other = recipe.training.seed != teacher.training.seed
+    if not recipe.data.validation and (is_seed_other or whole.data.validation):
+        reason = "training.seed is not that of the teacher" if is_seed_other else "the teacher had validation text"
         log(
-            f"warning: training.seed is not that of {path}, so other pairs are held out for validation, and the "
-            "teacher has learned most of them; name validation text with --set data.validation=…"
+            f"warning: {reason}, so pairs are held out that {path} may have learned, and its scores are too high on "
+            "them; name validation text with --set data.validation=…"
         )
     for direction in recipe.data.directions:
         log(f"{name_direction(direction)}: {_describe_text(facts.by_direction.get(direction, 0), mono[direction])}")
@@ -248,9 +257,6 @@ def data_of_directions(data: Data, directions: Sequence[Languages]) -> dict[str,
     """The section for a student of a teacher with several directions: the text of some of them.
 
     As many pairs are held out as the teacher has held out of each two languages, so they are the same ones.
-
-    Raises:
-        UserError: No corpus is in one of them.
     """
     least = data.least_held_out_weight
     held_out_of = {
@@ -287,38 +293,67 @@ def data_of_directions(data: Data, directions: Sequence[Languages]) -> dict[str,
         "validation": tuple(state(each) for each in data.validation if is_used(each)),
         "test": tuple(state(each) for each in data.test if is_used(each)),
     }
-    if not corpora["train"]:
-        raise UserError(
-            f"no corpus is in {', '.join(map(name_direction, directions))}, which was learned from lines that other "
-            "corpora share; name more of the directions, or none for all"
-        )
     changed = data.model_copy(update={**own, **corpora})
     return changed.model_dump(mode="json", exclude_none=True)
 
 
-def _other_sources(data: Data, directions: Sequence[Languages]) -> list[str]:
+def _refuse_only_joined(data: Data, directions: Sequence[Languages]) -> None:
+    """Refuse directions that the teacher learned only from lines that corpora of other directions share."""
+    used = [data.languages_of(each.corpus) for each in data.weighted]
+    pairs = {frozenset(each) for each in used if each in directions or each[::-1] in directions}
+    lacking = [
+        name_direction(each)
+        for each in directions
+        if frozenset(each) not in pairs and not (data.join and can_be_joined(each, pairs))
+    ]
+    if lacking:
+        raise UserError(
+            f"no corpus is in {', '.join(lacking)}, which was learned from lines that other corpora share; name more "
+            "of the directions, or none for all"
+        )
+
+
+def _other_sources(
+    data: Data, directions: Sequence[Languages], data_directory: Path | None, log: Log = no_log
+) -> list[str]:
     """Files with text in a source language of the directions, in the training text that none of them is learned from.
 
-    A student with several directions needs files whose names state the language.
+    Text that cannot be read like files of `--mono` is not used, and the log says so.
     """
     sources, is_one, files = {source for source, _ in directions}, len(directions) == 1, list[str]()
     for each in data.weighted:
         languages = data.languages_of(each.corpus)
-        is_used = languages in directions or languages[::-1] in directions
-        if not isinstance(each.corpus, FilePair) or each.tagged or is_used:
+        codes = [code for code in languages if code in sources]
+        if each.tagged or not codes or languages in directions or languages[::-1] in directions:
             continue
-        sides = zip(languages, (each.corpus.source, each.corpus.target), strict=True)
-        files += [file for code, file in sides if code in sources and (is_one or stated_language(file, [code]))]
+        name = describe_reference(each.corpus)
+        try:
+            (corpus,) = find_corpora(
+                [each.corpus],
+                source_language=languages[0],
+                target_language=languages[1],
+                data_directory=data_directory,
+            )
+        except UserError as error:
+            log(f"{error}, so its text in {' and '.join(codes)} is not used")
+            continue
+        sides = dict(zip(languages, map(str, corpus.files), strict=True)) if corpus.aligned else {}
+        for code in codes:
+            file = sides.get(code)
+            if file and (is_one or stated_language(file, [code])):
+                files.append(file)
+            else:
+                reason = "its name states no language" if file else "it is not a file of its own in UTF-8"
+                log(f"{file or name}: the text in {code} is not used, because {reason}; add it with --mono")
     return files
 
 
-def _count_monolingual(files: Sequence[str], teacher: Bundle) -> int:
-    """The number of texts in files; raises UserError if one is in another language than the teacher translates."""
-    number = sum(map(count_texts, files))
+def _check_monolingual(files: Sequence[str], teacher: Bundle) -> None:
+    """Raise UserError if a file has no text, or is in another language than the teacher translates."""
     for file in files:
+        count_texts(file)
         with closing(read_lines(Path(file))) as lines:
             check_language(lines, teacher, file)
-    return number
 
 
 def _facts_of_text(data: Data, teacher: Bundle, data_directory: Path | None) -> TextFacts:
@@ -348,19 +383,19 @@ def _describe_text(pairs: int, mono: int) -> str:
     return counted(pairs, "training pair") + (f" and {counted(mono, 'monolingual text')}" if mono else "")
 
 
-def _check_teachers(settings: Distillation, data: Data, log: Log) -> tuple[Bundle, Counter[Languages]]:
-    """The first teacher, and the number of monolingual texts of each direction.
+def _check_teachers(settings: Distillation, data: Data, log: Log) -> tuple[Bundle, dict[Languages, list[str]]]:
+    """The first teacher, and the files with monolingual text for each direction.
 
     Raises:
         UserError: The bundles do not fit together, or monolingual text is in another language.
     """
-    numbers = Counter[Languages]()
-    for direction, files in mono_to_translate(settings.mono, data).items():
+    mono = mono_to_translate(settings.mono, data)
+    for direction, files in mono.items():
         bundles = _open_teachers(settings, direction)
         for name, each in zip(settings.teachers, bundles, strict=True):
             _warn_of_useless(f"{name}, {name_direction(direction)}" if data.directions else name, each, log)
-        numbers[direction] = _count_monolingual(files, bundles[0])
-    return bundles[0], numbers
+        _check_monolingual(files, bundles[0])
+    return bundles[0], mono
 
 
 def _open_teachers(settings: Distillation, languages: Languages) -> Sequence[Bundle]:

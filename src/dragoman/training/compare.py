@@ -24,7 +24,6 @@ from dragoman.search.description import describe_decoding
 from dragoman.settings import Recipe
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
-from dragoman.system.cpu import usable_cores
 from dragoman.system.files import atomic_file, write_json, write_text
 from dragoman.system.progress import Meter, ProgressLine, Update, no_update
 from dragoman.system.run_paths import NoBundleError
@@ -157,7 +156,7 @@ def compare_with_teachers(
     who = "the teacher" if one else "the ensemble of its teachers"
     verdict = " ".join(describe_significance(tests, who, "this translator"))
     sentences = [
-        f"On {counted(len(pairs), 'sentence')} of {text} and {counted(usable_cores(), 'core')}, "
+        f"On {counted(len(pairs), 'sentence')} of {text} and {counted(torch.get_num_threads(), 'thread')}, "
         f"{speed.format(who=who)}. {verdict}"
     ]
     if len(pairs) < FEW_SENTENCES:

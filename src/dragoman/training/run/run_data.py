@@ -117,8 +117,16 @@ def check_sources(recipe: Recipe, run: Path) -> None:
 
 
 def changed_teachers(recipe: Recipe, run: Path) -> list[str]:
-    """The teachers that are not those with which a run was started, without missing ones."""
-    return _changed(_bundle_digests(recipe.distillation.teachers), read_digests(run / SOURCES_FILE))
+    """The teachers that are not those with which a run was started, or are damaged, without missing ones."""
+    stored, changed = read_digests(run / SOURCES_FILE), list[str]()
+    for path in recipe.distillation.teachers:
+        try:
+            digests = _bundle_digests([path])
+        except UserError:
+            changed.append(path)
+        else:
+            changed += _changed(digests, stored)
+    return changed
 
 
 def _bundle_digests(paths: Sequence[str]) -> dict[str, str]:

@@ -295,7 +295,7 @@ def _distilled(teachers: RunTeachers, data: Data, directory: Path) -> Iterator[S
         name, path = _training_text(data, number), directory / f"distillation-{number}"
         yield SyntheticCorpus(name, path, partial(_read_pairs, corpus.corpus), opener, corpus.weight, seed=seed)
     if given.mono:
-        read, path = partial(_read_mono, given.mono, SIDES[0]), directory / "distillation-mono"
+        read, path = partial(read_other_sources, given.mono, data, data.languages), directory / "distillation-mono"
         yield SyntheticCorpus("monolingual text", path, read, opener, 1.0, seed=seed)
 
 
@@ -353,8 +353,11 @@ def _untagged(data: Data) -> list[tuple[int, WeightedCorpus]]:
 
 
 def _untagged_in(direction: Languages, data: Data) -> list[tuple[int, WeightedCorpus]]:
-    """Those that are learned from in one of several directions."""
-    return [each for each in _untagged(data) if direction in data.directions_of(each[1].corpus, each[1].one_way)]
+    """Those that are learned from in a direction."""
+    untagged = _untagged(data)
+    if not data.directions:
+        return untagged
+    return [each for each in untagged if direction in data.directions_of(each[1].corpus, each[1].one_way)]
 
 
 def _seed(recipe: Recipe) -> int | None:
@@ -445,10 +448,10 @@ def read_other_sources(
         languages = data.languages_of(corpus.corpus)
         order = languages if languages[0] == direction[0] else languages[::-1]
         others.append(_read_direction(corpus, data, order, data_directory))
-    for pair in chain.from_iterable(others):
-        if (key := hash(pair.source)) not in seen:
+    for text in (pair.source for pair in chain.from_iterable(others)):
+        if text.strip() and (key := hash(text)) not in seen:
             seen.add(key)
-            yield Pair(pair.source, "", direction=direction)
+            yield Pair(text, "", direction=direction if data.directions else None)
 
 
 def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:

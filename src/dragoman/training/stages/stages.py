@@ -23,7 +23,7 @@ from dragoman.text.multilingual import name_direction
 from dragoman.training.loop.distributed import Ranks
 from dragoman.training.loop.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.training.report.lines import complete_lines
-from dragoman.training.run.directory import saved_tokenizers
+from dragoman.training.run.directory import RECIPE_FILE, saved_tokenizers
 from dragoman.training.run.log import current_lines, read_metrics
 from dragoman.training.run.run_data import changed_teachers, check_sources, missing_sources, open_start, record_start
 from dragoman.training.stages.pairs import RunTeachers, SyntheticCorpus, make_corpora, synthetic_corpora
@@ -108,10 +108,12 @@ class Stages:
                     for languages in self.recipe.data.directions:
                         BundleEnsemble.load(teachers, languages)
             if self.ranks.first:  # errors should not come after hours of training
+                if not (path := self.run / RECIPE_FILE).is_file():
+                    save_recipe(self.recipe, path)  # from here on, the run can be resumed
                 record_start(self.run, start)
                 if not is_translated:
                     check_sources(self.recipe, self.run)
-                save_recipe(self.recipe, self.run / "recipe.toml")  # from here on, the run can be resumed
+                save_recipe(self.recipe, path)  # with settings that may change
             text = collect_text(self.recipe, self.data_directory, self._text, self.line)
             if not is_translated:
                 check_mono_language(self.recipe, text)
