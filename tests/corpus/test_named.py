@@ -12,6 +12,8 @@ import pytest
 from dragoman.corpus.catalog import CATALOG, CatalogFile, local_entries
 from dragoman.corpus.corpus import aligned_files, read_corpus
 from dragoman.corpus.named import describe_corpus
+from dragoman.errors import UserError
+from dragoman.settings import CorpusFile
 
 
 def files_of_splits() -> list[tuple[str, str, CatalogFile, CatalogFile]]:
@@ -38,6 +40,20 @@ def test_every_split_of_the_mirror_is_read(
     assert all(pair.complete for pair in pairs)
     files = aligned_files(f"{name}:{split}", **languages, data_directory=data_directory)
     assert files == (data_directory / first.path, data_directory / second.path)
+
+
+def test_the_same_corpus_in_other_languages_is_a_table_with_its_name() -> None:
+    """As in a recipe for several directions; the languages of the recipe are not those of each corpus."""
+    stated = CorpusFile(file="captions:train", languages=("en", "de"))
+    expected = list(read_corpus("captions:train", source_language="en", target_language="de"))
+    for wanted in (("de", "fr"), ("en", "de")):
+        assert list(read_corpus(stated, source_language=wanted[0], target_language=wanted[1])) == expected
+    reversed_pairs = [pair.reversed for pair in expected]
+    assert list(read_corpus(stated, source_language="de", target_language="en")) == reversed_pairs
+    with pytest.raises(UserError, match="captions:train: delimiter = .;. has no meaning for this format"):
+        read_corpus(CorpusFile(file="captions:train", delimiter=";"), source_language="de", target_language="en")
+    with pytest.raises(UserError, match="the split is missing; choose 'captions:train'"):
+        read_corpus(CorpusFile(file="captions"), source_language="de", target_language="en")
 
 
 def test_describe_shows_the_paths_of_the_files_and_the_first_pairs(

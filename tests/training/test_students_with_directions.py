@@ -145,10 +145,12 @@ def test_text_that_corpora_have_in_common_is_counted_and_translated_once(
         ("files", None),
         ("listed twice", None),
         ("pattern", None),
-        ("unnamed", "because its name states no language; add it with --mono"),
-        ("gone", "no such file"),
-        ("utf-16", "because it is not a file of its own in UTF-8; add it with --mono"),
-        ("table", "because it is not a file of its own in UTF-8; add it with --mono"),
+        ("unnamed", "its name states no language"),
+        ("gone", "there is no such file"),
+        ("utf-16", "it is not in a UTF-8 file of its own"),
+        ("table", "it is not in a UTF-8 file of its own"),
+        ("other language", "lines do not look like de"),
+        ("by a machine", None),
     ],
 )
 @pytest.mark.parametrize("directions", [[("de", "en")], [("de", "en"), ("en", "de")]], ids=["one", "two"])
@@ -169,16 +171,22 @@ def test_text_of_other_directions_is_learned_from_or_named(
     if kind == "table":
         (tmp_path / "other.tsv").write_text("".join(map("{}\t{}\n".format, lines["de"], lines["szl"])), "utf-8")
         corpus = {"file": f"{tmp_path}/other.tsv", "languages": ["de", "szl"]}
+    if kind == "other language":
+        Path(source).write_text("".join(f"{line}\n" for line in lines["en"]), "utf-8")
+    if kind == "by a machine":
+        corpus |= {"source": target, "target": source, "languages": ["szl", "de"]}
+        corpus = {"corpus": corpus, "one_way": True}
     section = data.model_dump(mode="json", exclude_none=True)
     section["train"] = [section["train"][0], *[corpus] * (1 + (kind == "listed twice"))]
-    section["directions"] = [["de", "en"], ["en", "de"], ["de", "szl"], ["szl", "de"]]
+    other = [["szl", "de"]] if kind == "by a machine" else [["de", "szl"], ["szl", "de"]]
+    section["directions"] = [["de", "en"], ["en", "de"], *other]
     teacher, said = make_teacher(tmp_path / "teacher", section), list[str]()
     recipe = plan_student(plan_of(teacher, directions), [], None, said.append)
-    is_used = reason is None or (kind == "unnamed" and len(directions) == 1)
-    assert recipe.distillation.mono == ((source,) if is_used else ())
+    is_named = reason is not None and not (kind == "unnamed" and len(directions) == 1)
+    assert recipe.distillation.mono == (() if is_named or kind == "by a machine" else (source,))
     lacking = [line for line in said if "is not used" in line]
-    assert len(lacking) == (not is_used)
-    assert all(reason and reason in line and "text in de " in line for line in lacking)
+    assert len(lacking) == is_named
+    assert all(reason and reason in line for line in lacking)
 
 
 @pytest.mark.parametrize("directions", [[("de", "szl")], [("de", "szl"), ("de", "en")]], ids=str)

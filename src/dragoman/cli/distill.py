@@ -118,8 +118,7 @@ def distill(
     if repeated := next((path for index, path in enumerate(paths) if runs[index] in runs[:index]), None):
         raise UserError(f"{repeated}: named twice; each teacher counts once")
     texts = tuple(str(Path(file)) for file in mono or ())
-    back = round_trip and str(Path(round_trip))
-    distillation = Distillation(teachers=paths, mono=texts, round_trip=back)
+    distillation = Distillation(teachers=paths, mono=texts, round_trip=round_trip)
     plan = StudentPlan(size, minutes, distillation, names)
     recipe = _find_recipe(run, plan, overrides or [], resume, data_dir)
     if not (resume or force):
@@ -134,7 +133,7 @@ def _parse_directions(directions: list[str]) -> tuple[str, ...]:
     """The names of the directions of the student, each once; none for all."""
     names = dict.fromkeys(name for each in directions for name in map(str.strip, each.split(",")) if name)
     if directions and not names:
-        raise UserError("--directions: names none; give some, such as de-en, or leave it out for all")
+        raise UserError("--directions: names no direction; name some, such as de-en, or leave it out for all")
     return () if [*names] == ["all"] else tuple(names)
 
 
@@ -251,12 +250,17 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
         # a student of a teacher with several directions can have more
         "--mono": mono <= known_mono if plan.directions or recipe.data.directions else mono == known_mono,
         "--directions": not plan.directions or {*plan.directions} == known_directions,
-        "--round-trip": recipe.distillation.round_trip == plan.distillation.round_trip,
+        "--round-trip": _as_path(recipe.distillation.round_trip) == _as_path(plan.distillation.round_trip),
         "--minutes": plan.minutes is None or has_minutes(run, recipe, plan.minutes),
         "--size or --set model.…": shape.items() <= recipe.model.model_dump().items() and starts_alike,
     }
     _refuse_changed(run, same, data_dir)
     return recipe
+
+
+def _as_path(name: str | None) -> Path | None:
+    """A path that is the same with and without a slash at its end."""
+    return None if name is None else Path(name)
 
 
 def _compare_start(started: dict[str, Any], given: dict[str, Any]) -> dict[str, bool]:

@@ -11,6 +11,7 @@ from typing import Any
 from dragoman.corpus.checks import require_text
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS
 from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.references import OF_FILES, corpus_name, file_name, refuse_settings
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
 from dragoman.text.normalization import replace_forbidden
@@ -22,16 +23,16 @@ _REFERENCE = re.compile(r"hf:(?P<name>[^:]+)(?::(?P<configuration>[^:]+))?:(?P<s
 
 def recognizes(reference: CorpusReference) -> bool:
     """Whether this is ``hf:NAME:SPLIT`` or ``hf:NAME:CONFIGURATION:SPLIT``."""
-    return isinstance(reference, str) and _REFERENCE.fullmatch(reference) is not None
+    return corpus_name(reference, _REFERENCE) is not None
 
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
     """The corpus, downloaded if necessary; UserError as from `load_split`."""
-    assert isinstance(reference, str)
-    match = _REFERENCE.fullmatch(reference)
+    refuse_settings(reference, *OF_FILES)
+    match = corpus_name(reference, _REFERENCE)
     assert match
     records = load_split(match["name"], match["configuration"], match["split"])
-    return open_records(reference, records, match["name"], languages)
+    return open_records(file_name(reference), records, match["name"], languages)
 
 
 def load_split(name: str, configuration: str | None, split: str) -> Any:

@@ -13,6 +13,7 @@ from dragoman.corpus.catalog import CATALOG, CatalogEntry, CatalogFile, find_ent
 from dragoman.corpus.download import find_file, find_or_download, is_complete, load_hub_split
 from dragoman.corpus.hub import open_records
 from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.references import OF_FILES, corpus_name, file_name, refuse_settings
 from dragoman.corpus.synthetic.generators import GENERATORS
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
@@ -24,7 +25,7 @@ _REFERENCE = re.compile(r"(?!hf:)(?P<name>[\w.-]+):(?P<split>[\w.-]+)")
 
 def recognizes(reference: CorpusReference) -> bool:
     """Whether this is ``NAME:SPLIT``, or a name in the catalog without a split."""
-    return isinstance(reference, str) and (reference in CATALOG or _REFERENCE.fullmatch(reference) is not None)
+    return file_name(reference) in CATALOG or corpus_name(reference, _REFERENCE) is not None
 
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
@@ -33,11 +34,12 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
     Raises:
         UserError: The catalog has no such name, split or language, or a file cannot be downloaded.
     """
-    assert isinstance(reference, str)
-    match = _REFERENCE.fullmatch(reference)
+    refuse_settings(reference, *OF_FILES)
+    match = corpus_name(reference, _REFERENCE)
     if not match:
-        splits = ", ".join(f"'{reference}:{split}'" for split in CATALOG[reference].splits)
-        raise UserError(f"corpus {reference!r}: the split is missing; choose {splits}")
+        name = file_name(reference)
+        splits = ", ".join(f"'{name}:{split}'" for split in CATALOG[name].splits)
+        raise UserError(f"corpus {name!r}: the split is missing; choose {splits}")
     return open_split(find_entry(match["name"], data_directory), match["split"], languages, data_directory)
 
 

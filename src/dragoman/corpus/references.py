@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable
@@ -62,10 +63,19 @@ def has_suffix(reference: CorpusReference, *suffixes: str) -> bool:
     return name.endswith(suffixes)
 
 
+def corpus_name(reference: CorpusReference, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    """What a pattern finds in the name of a corpus that is no file of the user; None for others, and for two files."""
+    return None if isinstance(reference, FilePair) else pattern.fullmatch(file_name(reference))
+
+
 def as_corpus_file(reference: CorpusReference) -> CorpusFile:
     """The file that a reference names, with its settings; unset if it is only a path."""
     assert not isinstance(reference, FilePair)
     return reference if isinstance(reference, CorpusFile) else CorpusFile(file=reference)
+
+
+OF_FILES = ("encoding", "delimiter", "columns", "header", "quotes")
+"""Keys that have no meaning for a corpus with a name, whose format is known."""
 
 
 def refuse_settings(reference: CorpusReference, *keys: str) -> None:

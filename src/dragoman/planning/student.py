@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.bundle import Bundle
-from dragoman.corpus.corpus import count_texts, find_corpora
+from dragoman.corpus.corpus import count_texts
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Languages
-from dragoman.corpus.references import describe_reference
+from dragoman.corpus.references import describe_reference, file_name
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.metrics import USELESS, overall_score
 from dragoman.model.transformer import parameter_counts
@@ -31,7 +32,7 @@ from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, c
 from dragoman.planning.plan import Texts, plan_recipe
 from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with
 from dragoman.recipe import build_recipe, load_recipe, overridden
-from dragoman.settings import CorpusFile, CorpusReference, Data, Distillation, Model, Recipe
+from dragoman.settings import CorpusFile, CorpusReference, Data, Distillation, FilePair, Model, Recipe
 from dragoman.settings.data import IMPORTED, can_be_joined
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble, largest_vocabulary
@@ -40,7 +41,7 @@ from dragoman.system.progress import Log, no_log
 from dragoman.system.run_paths import run_directory
 from dragoman.text.multilingual import name_direction
 from dragoman.training.run.run_data import start_differences
-from dragoman.training.stages.pairs import read_other_sources
+from dragoman.training.stages.pairs import OtherSources
 from dragoman.training.stages.recipes import mono_to_translate, stated_language
 
 SizeName = Literal["base", "small", "tiny", "shallow"]
@@ -143,18 +144,19 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     of_data = [each for each in overrides if each.startswith("data.")]
     whole = recipe_of_run(path)
     directions = find_directions(whole.data, path, plan.directions)
-    document = whole.to_dict()
+    document, others = whole.to_dict(), list[str]()
     if whole.data.directions:
         document["data"] = data_of_directions(whole.data, directions)
         if not overridden(overrides, "data.train"):
             _refuse_only_joined(whole.data, directions)
-            others = _other_sources(whole.data, directions, data_directory, log)
-            mono_files = tuple(dict.fromkeys((*plan.distillation.mono, *others)))
-            plan = replace(plan, distillation=plan.distillation.model_copy(update={"mono": mono_files}))
+            others = _other_sources(whole.data, directions, log)
     teacher = build_recipe(document, of_data, origin=path)
     if any(str(each.corpus).startswith(IMPORTED) for each in teacher.data.weighted):
         raise UserError(f"{path}: was imported, so its training text is not known; name some with --set data.train=…")
-    bundle, files = _check_teachers(plan.distillation, teacher.data, log)  # before the text is read, which takes long
+    # before the text is read, which takes long
+    bundle, files = _check_teachers(plan.distillation, teacher.data, others, log)
+    mono_files = dict.fromkeys(chain.from_iterable(files.values()))
+    plan = replace(plan, distillation=plan.distillation.model_copy(update={"mono": tuple(mono_files)}))
     try:
         facts = _facts_of_text(teacher.data, bundle, data_directory)
     except UserError as error:
@@ -162,7 +164,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         raise UserError(f"{error}{hint}") from error
     mono = Counter[Languages]()
     for direction in files:
-        mono[direction] = sum(1 for _ in read_other_sources(files[direction], teacher.data, direction, data_directory))
+        mono[direction] = sum(1 for _ in OtherSources(files[direction], teacher.data, direction, data_directory).read())
         if teacher.data.directions and not (mono[direction] or facts.by_direction.get(direction)):
             raise UserError(
                 f"{path}: no {direction[0]} text by people to translate into {direction[1]}; name some with --mono, or "
@@ -171,7 +173,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     subwords = STUDENT_SIZES[plan.size].vocabulary(largest_vocabulary(bundle))
     machine = measure_chosen_speed(overrides)
     document = _choose_sections(plan, teacher, facts, mono.total(), subwords, machine) | {
-        "name": "-".join((teacher.name[:150], *plan.directions, plan.size))[:200],
+        "name": f"{'-'.join((teacher.name, *plan.directions))[:190]}-{plan.size}",
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
         "teachers": {"translation_share": TRANSLATION_SHARE},
     }
@@ -190,10 +192,10 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         )
     is_seed_other = recipe.training.seed != teacher.training.seed
     if not recipe.data.validation and (is_seed_other or whole.data.validation):
-        reason = "training.seed is not that of the teacher" if is_seed_other else "the teacher had validation text"
+        why = ", also because training.seed is not that of the teacher" if is_seed_other else ""
         log(
-            f"warning: {reason}, so pairs are held out that {path} may have learned, and its scores are too high on "
-            "them; name validation text with --set data.validation=…"
+            f"warning: there is no validation text, so some pairs are held out; {path} may have learned them{why}, and "
+            "then its scores on them are too high; name validation text with --set data.validation=…"
         )
     for direction in recipe.data.directions:
         log(f"{name_direction(direction)}: {_describe_text(facts.by_direction.get(direction, 0), mono[direction])}")
@@ -313,47 +315,48 @@ def _refuse_only_joined(data: Data, directions: Sequence[Languages]) -> None:
         )
 
 
-def _other_sources(
-    data: Data, directions: Sequence[Languages], data_directory: Path | None, log: Log = no_log
-) -> list[str]:
+def _other_sources(data: Data, directions: Sequence[Languages], log: Log) -> list[str]:
     """Files with text in a source language of the directions, in the training text that none of them is learned from.
 
-    Text that cannot be read like files of `--mono` is not used, and the log says so.
+    Text that cannot be read like files of `--mono` is not used, and the log says so. Nor is text of machines.
     """
     sources, is_one, files = {source for source, _ in directions}, len(directions) == 1, list[str]()
     for each in data.weighted:
         languages = data.languages_of(each.corpus)
-        codes = [code for code in languages if code in sources]
-        if each.tagged or not codes or languages in directions or languages[::-1] in directions:
+        if each.tagged or languages in directions or languages[::-1] in directions:
             continue
-        name = describe_reference(each.corpus)
-        try:
-            (corpus,) = find_corpora(
-                [each.corpus],
-                source_language=languages[0],
-                target_language=languages[1],
-                data_directory=data_directory,
-            )
-        except UserError as error:
-            log(f"{error}, so its text in {' and '.join(codes)} is not used")
-            continue
-        sides = dict(zip(languages, map(str, corpus.files), strict=True)) if corpus.aligned else {}
-        for code in codes:
-            file = sides.get(code)
-            if file and (is_one or stated_language(file, [code])):
+        found = _files_of_sides(each.corpus, languages)
+        for code in languages[:1] if each.one_way else languages:
+            file = found.get(code)
+            if code not in sources:
+                continue
+            if file and Path(file).is_file() and (is_one or stated_language(file, [code])):
                 files.append(file)
-            else:
-                reason = "its name states no language" if file else "it is not a file of its own in UTF-8"
-                log(f"{file or name}: the text in {code} is not used, because {reason}; add it with --mono")
+                continue
+            reason = "it is not in a UTF-8 file of its own"
+            if file:
+                reason = "its name states no language" if Path(file).is_file() else "there is no such file"
+            name = file or describe_reference(each.corpus)
+            remedy = f"write it to a file such as mono.{code}, and add --mono mono.{code}"
+            log(f"{name}: the text in {code} is not used, because {reason}; {remedy}")
     return files
 
 
-def _check_monolingual(files: Sequence[str], teacher: Bundle) -> None:
+def _files_of_sides(corpus: CorpusReference, languages: Languages) -> dict[str, str]:
+    """The UTF-8 text files of a corpus by language; none if it is stored in another way."""
+    if getattr(corpus, "encoding", None):
+        return {}
+    if isinstance(corpus, FilePair):
+        return dict(zip(languages, (corpus.source, corpus.target), strict=True))
+    name = file_name(corpus)
+    return {code: name.replace("{lang}", code) for code in languages} if "{lang}" in name else {}
+
+
+def _check_monolingual(file: str, teacher: Bundle) -> None:
     """Raise UserError if a file has no text, or is in another language than the teacher translates."""
-    for file in files:
-        count_texts(file)
-        with closing(read_lines(Path(file))) as lines:
-            check_language(lines, teacher, file)
+    count_texts(file)
+    with closing(read_lines(Path(file))) as lines:
+        check_language(lines, teacher, file)
 
 
 def _facts_of_text(data: Data, teacher: Bundle, data_directory: Path | None) -> TextFacts:
@@ -383,18 +386,30 @@ def _describe_text(pairs: int, mono: int) -> str:
     return counted(pairs, "training pair") + (f" and {counted(mono, 'monolingual text')}" if mono else "")
 
 
-def _check_teachers(settings: Distillation, data: Data, log: Log) -> tuple[Bundle, dict[Languages, list[str]]]:
+def _check_teachers(
+    settings: Distillation, data: Data, others: Sequence[str], log: Log
+) -> tuple[Bundle, dict[Languages, list[str]]]:
     """The first teacher, and the files with monolingual text for each direction.
+
+    `others` are files that nobody has named as such text; the log says which are not used, because they are in another
+    language.
 
     Raises:
         UserError: The bundles do not fit together, or monolingual text is in another language.
     """
-    mono = mono_to_translate(settings.mono, data)
+    mono = mono_to_translate([*dict.fromkeys((*settings.mono, *others))], data)
     for direction, files in mono.items():
         bundles = _open_teachers(settings, direction)
         for name, each in zip(settings.teachers, bundles, strict=True):
             _warn_of_useless(f"{name}, {name_direction(direction)}" if data.directions else name, each, log)
-        _check_monolingual(files, bundles[0])
+        for file in [*files]:
+            try:
+                _check_monolingual(file, bundles[0])
+            except UserError as error:
+                if file in settings.mono:
+                    raise
+                log(f"warning: {error}; so this text is not used")
+                files.remove(file)
     return bundles[0], mono
 
 

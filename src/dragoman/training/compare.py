@@ -319,7 +319,7 @@ def _compare(
     texts = _compared_texts(recipe, run, data_directory)
     line.log(f"comparing with the teacher on {', '.join(dict.fromkeys(name for name, _ in texts.values()))} …")
     if changed := changed_teachers(recipe, run):
-        raise UserError(f"{', '.join(changed)}: changed since the run was started")
+        raise UserError(f"{', '.join(changed)}: changed since the run was started, or damaged")
     cards, most = dict[str, StudentCard](), _most_pairs(len(texts))
     for languages, (name, pairs) in texts.items():
         teachers = BundleEnsemble.load(recipe.distillation.teachers, languages)

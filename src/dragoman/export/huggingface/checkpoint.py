@@ -165,7 +165,7 @@ def recipe_from_config(
             "train": [f"{IMPORTED} {name}"],
             "max_tokens": min(128, limit - 1),
         },
-        "text": {"tokenizer": "unigram", "joint": joint, "vocabulary_size": int(config["vocab_size"])},
+        "text": {"tokenizer": "unigram", "joint": joint},
         "model": {**_model_section(config, limit), **model},
         "training": {"steps": 1},
         "decoding": {"beam_size": _beam_size(directory, config), "max_length": min(256, limit)},

@@ -7,13 +7,15 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
-from itertools import chain
+from functools import cached_property, partial
+from itertools import chain, compress
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.lines import read_lines
@@ -295,7 +297,7 @@ def _distilled(teachers: RunTeachers, data: Data, directory: Path) -> Iterator[S
         name, path = _training_text(data, number), directory / f"distillation-{number}"
         yield SyntheticCorpus(name, path, partial(_read_pairs, corpus.corpus), opener, corpus.weight, seed=seed)
     if given.mono:
-        read, path = partial(read_other_sources, given.mono, data, data.languages), directory / "distillation-mono"
+        read, path = OtherSources(given.mono, data, data.languages).read, directory / "distillation-mono"
         yield SyntheticCorpus("monolingual text", path, read, opener, 1.0, seed=seed)
 
 
@@ -327,7 +329,7 @@ def _distilled_sources(
         yield SyntheticCorpus(
             f"other text in {direction[0]}, {name}",
             directory / f"distillation-{name}-mono",
-            partial(read_other_sources, files, data, direction),
+            OtherSources(files, data, direction).read,
             partial(teachers.open_given, direction),
             1.0,
             seed=_seed(teachers.recipe),
@@ -431,27 +433,50 @@ def _read_direction(
     return iter(find_training_corpora(data.model_copy(update=only), data_directory))
 
 
-def read_other_sources(
-    files: Sequence[str], data: Data, direction: Languages, data_directory: Path | None = None
-) -> Iterator[Pair]:
+@dataclass(frozen=True)
+class OtherSources:
     """Text in the source language of a direction that its pairs lack: of files, and of corpora with other languages.
 
     Each text is read once. In related languages, corpora have many texts in common.
     """
-    corpora = _corpora_with_other_languages(direction, data)
-    if not (files or corpora):
-        return
-    own = (_read_direction(each, data, direction, data_directory) for _, each in _untagged_in(direction, data))
-    seen = {hash(pair.source) for pair in chain.from_iterable(own)}
-    others = [_read_mono(files, SIDES[0])]
-    for corpus in corpora:
-        languages = data.languages_of(corpus.corpus)
-        order = languages if languages[0] == direction[0] else languages[::-1]
-        others.append(_read_direction(corpus, data, order, data_directory))
-    for text in (pair.source for pair in chain.from_iterable(others)):
-        if text.strip() and (key := hash(text)) not in seen:
-            seen.add(key)
-            yield Pair(text, "", direction=direction if data.directions else None)
+
+    files: Sequence[str]
+    data: Data
+    direction: Languages
+    data_directory: Path | None = None
+
+    def read(self) -> Iterator[Pair]:
+        """The texts as pairs without a target."""
+        direction = self.direction if self.data.directions else None
+        for text in compress(self._texts(), self._is_new):
+            yield Pair(text, "", direction=direction)
+
+    @cached_property
+    def _is_new(self) -> NDArray[np.bool_]:
+        """For each text whether it is not blank, nor in the pairs, nor the same as one before it."""
+        found = np.fromiter(map(_key, self._texts()), np.int64)
+        own = chain.from_iterable(
+            _read_direction(corpus, self.data, self.direction, self.data_directory)
+            for _, corpus in _untagged_in(self.direction, self.data)
+        )
+        known = np.fromiter(chain([_key("")], (_key(pair.source) for pair in own)), np.int64)
+        is_new = np.zeros(len(found), dtype=bool)
+        is_new[np.unique(found, return_index=True)[1]] = True
+        return is_new & ~np.isin(found, known)
+
+    def _texts(self) -> Iterator[str]:
+        for file in self.files:
+            yield from read_lines(Path(file))
+        for corpus in _corpora_with_other_languages(self.direction, self.data):
+            languages = self.data.languages_of(corpus.corpus)
+            order = languages if languages[0] == self.direction[0] else languages[::-1]
+            for pair in _read_direction(corpus, self.data, order, self.data_directory):
+                yield pair.source
+
+
+def _key(text: str) -> int:
+    """A number that is the same for texts that differ at most in white space at their ends."""
+    return hash(text.strip())
 
 
 def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:
