@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +13,14 @@ import pytest
 from many_bundles import CODES, DIRECTIONS, make_many, texts
 
 import dragoman
-from dragoman.bundle import Bundle, choose_direction, each_direction, recognize_sources
+from dragoman.bundle import AttentionRows, Bundle, choose_direction, each_direction, recognize_sources
+from dragoman.cli.options import in_direction
+from dragoman.cli.translate import TranslateInput, recognize_source
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
+from dragoman.recipe import build_recipe
 from dragoman.settings import Distillation
 from dragoman.text.multilingual import language_tokens, name_direction
 from dragoman.translator import Translator
@@ -42,11 +47,11 @@ def test_each_direction_has_its_own_facts(many: Path) -> None:
     assert bundle.directions == DIRECTIONS
     assert bundle.is_undecided
     tokens = language_tokens(bundle.source)
-    for number, (source, target) in enumerate(DIRECTIONS):
+    for source, target in DIRECTIONS:
         view = choose_direction(bundle, source, target)
         assert view.recipe.data.languages == view.stated == (source, target)
         assert view.scores == bundle.facts[name_direction((source, target))]["scores"]
-        assert view.attention_rows().layer == number % 2
+        assert view.attention_rows() == bundle.attention_rows() == AttentionRows(0, shifted=False), "of an engine"
         assert list(view.training_text["profiles"]) == [source, target]
         assert view.source.encode(["a"])[0][0] == tokens[target]
         assert view.target.encode(["a"])[0][0] not in tokens.values()
@@ -77,6 +82,35 @@ def test_languages_that_follow_are_not_asked_for() -> None:
     zero_shot = choose_direction(bundle, "szl", "de")
     assert (zero_shot.scores, zero_shot.training_text) == ({}, {})
     assert zero_shot.attention_rows() == choose_direction(bundle, "de", "en").attention_rows()
+
+
+def test_a_language_that_only_follows_is_not_stated() -> None:
+    bundle = make_many([("de", "szl"), ("szl", "de")])
+    translator = dragoman.Translator(bundle).with_direction(target_language="szl")
+    assert translator.bundle.stated == ("de", "szl")
+    assert translator.with_direction(target_language="de").bundle.stated == ("szl", "de")
+    assert translator.with_direction(source_language="de").bundle.stated == ("de", "szl")
+    with pytest.raises(UserError, match="the source and the target language are both szl"):
+        translator.with_direction(source_language="szl")
+
+
+def test_search_settings_can_be_chosen_in_each_direction_of_text_without_languages(tmp_path: Path) -> None:
+    """As in a recipe whose first corpus is in the languages of the recipe."""
+    bundle = make_many(decoding__max_length=12)
+    train = [{"source": "a.de", "target": "a.en"}, *bundle.recipe.to_dict()["data"]["train"][1:]]
+    data = bundle.recipe.to_dict()["data"] | {"train": train, "validation": ["dev.{lang}"]}
+    recipe = build_recipe(bundle.recipe.to_dict() | {"data": data})
+    replace(bundle, recipe=recipe).save(tmp_path / "bundle")
+    for source, target in DIRECTIONS:
+        loaded = dragoman.load(
+            tmp_path / "bundle", engine="torch", source_language=source, target_language=target, beam_size=2
+        )
+        assert loaded.decoding.beam_size == 2
+        view = loaded.bundle.recipe.data
+        assert [view.languages_of(each.corpus) for each in view.weighted] == [
+            recipe.data.languages_of(each.corpus) for each in recipe.data.weighted
+        ]
+        assert list(map(view.languages_of, view.validation)) == [("de", "en")]
 
 
 @pytest.mark.parametrize(
@@ -142,6 +176,16 @@ def test_the_source_of_each_text_is_recognized(many: Path) -> None:
     assert [each.text for each in translate(own)] == expected
     assert translate.explain(own[1]).translation.text == expected[1]
     assert translate("").text == ""
+
+
+def test_the_source_is_recognized_although_only_one_trained_direction_has_the_target() -> None:
+    bundle = choose_direction(make_many(CENTERED), None, "szl")
+    assert bundle.stated == ("en", "szl")
+    own = texts("test", 6)
+    assert recognize_sources(bundle, own["de"]) == ["de"] * 6
+    assert recognize_sources(bundle, own["en"]) == ["en"] * 6
+    assert recognize_sources(bundle, ["Ja", "日本語の文章です", ""]) == ["en"] * 3, "this direction was trained"
+    assert recognize_sources(choose_direction(bundle, "en", None), own["de"]) == ["en"] * 6
 
 
 def test_related_languages_are_told_apart(many: Path) -> None:
@@ -227,8 +271,73 @@ def test_commands_recognize_the_source(many: Path, command: Command, process: Co
     assert "choose one of them with --target-language" in refused.error
 
 
+DOCUMENTS = {
+    "po": 'msgid ""\nmsgstr "Language: en\\n"\n\nmsgid "{text}"\nmsgstr ""\n',
+    "xliff": '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">'
+    '<file original="a" datatype="plaintext" source-language="szl" target-language="en"><body>'
+    '<trans-unit id="1"><source>{text}</source></trans-unit></body></file></xliff>',
+    "tmx": '<tmx version="1.4"><header srclang="szl"/>'
+    '<body><tu><tuv xml:lang="szl"><seg>{text}</seg></tuv></tu></body></tmx>',
+    "html": '<p lang="szl">{text}</p>',
+    "md": "# {text}\n",
+    "csv": "de,szl\nDer Hund läuft schnell durch den Schnee und die Katze schläft auf dem Sofa.,{text}\n",
+}
+"""A Silesian sentence in documents; some state their languages."""
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_the_source_of_documents_is_the_stated_or_the_recognized_one(
+    kind: str, many: Path, command: Command, tmp_path: Path
+) -> None:
+    text = texts("test", 4)["szl"][0]
+    expected = dragoman.load(many, source_language="szl", target_language="en")(text).text
+    document, output = tmp_path / f"a.{kind}", tmp_path / f"b.{kind}"
+    document.write_text(DOCUMENTS[kind].format(text=text), "utf-8")
+    columns = ["--columns", "szl"] if kind == "csv" else []
+    outcome = command(
+        "translate", many, "--document", document, "--output", output, "--target-language", "en", *columns
+    )
+    assert outcome.code == 0, outcome.error
+    assert expected in html.unescape(output.read_text("utf-8")).replace('\\"', '"')
+
+
+def test_the_target_is_asked_for_first_and_then_the_language_that_is_typed(many: Path) -> None:
+    bundle = Bundle.load(many)
+    with pytest.raises(UserError, match="choose one of them with --target-language"):
+        in_direction(bundle, (None, None), lambda translator: pytest.fail("reads the text"), None)
+    typed = TranslateInput(many, [], None)
+    typed.typed = True
+    with pytest.raises(UserError, match="name the language that you type with --source-language: de, en"):
+        recognize_source(choose_direction(bundle, None, "szl"), typed, None, None, "text")
+
+
+@pytest.mark.parametrize("placeholders", [False, True])
+def test_words_that_can_be_left_out_are_those_of_the_text(placeholders: bool) -> None:
+    """Not the token of the target language in front of them, also if spans are masked."""
+    bundle = make_many(text__placeholders=placeholders, decoding__max_length=12)
+    translator = Translator(choose_direction(bundle, "de", "szl"))
+    text = "Ein Hund läuft im Schnee."
+    words = [word.text for word in translator.explain(text).influence.words]
+    assert words[:2] == ["Ein", "Hund"]
+    for index in range(len(words)):
+        left = [word.text for word in translator.explain(text, without=[index]).influence.words]
+        assert left == [*words[:index], *words[index + 1 :]]
+
+
+def test_an_export_is_compared_in_the_direction_of_the_files(many: Path, command: Command, tmp_path: Path) -> None:
+    for code in ("szl", "de"):
+        (tmp_path / f"test.{code}").write_text("".join(f"{text}\n" for text in texts("test", 4)[code]), "utf-8")
+    files = ["--source", tmp_path / "test.szl", "--reference", tmp_path / "test.de"]
+    outcome = command("export", many, tmp_path / "exported", "--to", "ctranslate2", *files)
+    assert outcome.code == 0, outcome.error
+    assert "comparing it with the bundle from szl to de" in outcome.error
+
+
 def test_a_direction_without_training_text_has_a_warning(command: Command, tmp_path: Path) -> None:
     make_many(CENTERED, decoding__max_length=12).save(tmp_path / "bundle")
+    exported = ["export", tmp_path / "bundle", tmp_path / "out", "--to", "ctranslate2"]
+    outcome = command(*exported, "--source-language", "de", "--target-language", "szl")
+    assert "has not learned from text in de and szl" in outcome.error
     warned = [
         "has not learned from text in" in command("translate", tmp_path / "bundle", "Ein Hund.", *languages).error
         for languages in (
@@ -251,6 +360,8 @@ def test_files_name_their_languages(name: str, many: Path, command: Command, tmp
     if name == "evaluate":
         assert "chrF++" in outcome.out
         assert "in another language:" in outcome.out
+    one = command(*name.split(), *bundles, "--source", files["szl"], reference, files["de"], "--target-language", "de")
+    assert (one.code, one.out) == (outcome.code, outcome.out), one.error
     other = command(
         *name.split(), *bundles, "--source", files["szl"], reference, tmp_path / "test.de", "--target-language", "xx"
     )

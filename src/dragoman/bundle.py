@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, counted, shortened
 from dragoman.languages.codes import find_language, language_name, primary_language, same_language
-from dragoman.languages.identify import LanguageProfile, identify_each, stored_profile
+from dragoman.languages.identify import CLEAR, LanguageProfile, identify_each, stored_profile
 from dragoman.recipe import build_recipe, remove_deleted
 from dragoman.settings import CorpusReference, FilePair, Model, Recipe
 from dragoman.settings.data import IMPORTED
@@ -119,8 +119,8 @@ class Bundle:
 
     A model that was trained for several directions has these five tables for each: `facts` has them by the name of the
     direction (see `name_direction`), and `choose_direction` puts those of one direction in their places. `profiles`
-    has what `dragoman.languages.identify.learn_profiles` learned, by language. `stated` are the languages that
-    were chosen: the others are recognized, or have to be.
+    has what `dragoman.languages.identify.learn_profiles` learned, by language. `given` are the languages that
+    were chosen, and `stated` also those that follow from them: the others are recognized, or have to be.
     """
 
     recipe: Recipe
@@ -134,6 +134,7 @@ class Bundle:
     confidence: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     profiles: dict[str, str] = field(default_factory=dict)
+    given: tuple[str | None, str | None] = (None, None)
     stated: tuple[str | None, str | None] = (None, None)
     origin: str = ABOUT
     json_sha256: str = ""
@@ -158,6 +159,12 @@ class Bundle:
     def is_undecided(self) -> bool:
         """Whether a language of the direction is neither stated nor the only one."""
         return bool(self.recipe.data.directions) and None in self.stated
+
+    @property
+    def recognizes_source(self) -> bool:
+        """Whether the language of a text has to be recognized: others than the only trained one are possible, too."""
+        is_open = self.stated[0] is None or len(languages_of(self)) > 2
+        return bool(self.recipe.data.directions) and self.given[0] is None and is_open
 
     @property
     def is_zero_shot(self) -> bool:
@@ -193,7 +200,7 @@ class Bundle:
             UserError: The bundle is damaged.
         """
         layers = self.recipe.model.decoder_layers
-        stored = self.alignment or {"layer": layers - 1, "shifted": False}
+        stored = self.alignment or _common_alignment(self) or {"layer": layers - 1, "shifted": False}
         layer, shifted = stored.get("layer"), stored.get("shifted")
         if not (isinstance(layer, int) and 0 <= layer < layers and isinstance(shifted, bool)):
             raise UserError(f"{self.origin}: damaged (alignment)")
@@ -602,17 +609,19 @@ def choose_direction(bundle: Bundle, source: str | None, target: str | None) -> 
     found = [_find(bundle, side, code, own) for (side, code), own in zip(wanted.items(), data.languages, strict=True)]
     if not (isinstance(bundle.source, MultilingualTokenizer) and isinstance(bundle.target, MultilingualTokenizer)):
         return bundle
+    source_given, target_given = (new or old for new, old in zip(found, bundle.given, strict=True))
+    given = source_given, target_given
     if data.directions:
-        stated = _complete(bundle, found)
+        stated = _complete(bundle, given)
         languages = _stand_in(bundle, stated)
     else:
         stated = languages = (found[0] or data.source_language, found[1] or data.target_language)
-    codes = {"source_language": languages[0], "target_language": languages[1]}
     changed = replace(
         bundle,
-        recipe=bundle.recipe.model_copy(update={"data": data.model_copy(update=codes)}),
+        recipe=bundle.recipe.model_copy(update={"data": data.in_languages(languages)}),
         source=bundle.source.with_direction(languages, "source"),
         target=bundle.target.with_direction(languages, "target"),
+        given=given,
         stated=stated,
     )
     if data.directions:
@@ -628,8 +637,13 @@ def require_direction(bundle: Bundle) -> None:
     Raises:
         UserError: One is not.
     """
-    _require(bundle, 1)
+    require_target(bundle)
     _require(bundle, 0)
+
+
+def require_target(bundle: Bundle) -> None:
+    """Check that the target language is stated, before its source is recognized; raises UserError if it is not."""
+    _require(bundle, 1)
 
 
 def _require(bundle: Bundle, side: int) -> None:
@@ -644,23 +658,33 @@ def _require(bundle: Bundle, side: int) -> None:
         )
 
 
-def recognize_sources(bundle: Bundle, texts: Sequence[str]) -> list[str]:
-    """The language of each text among those that a bundle translates into the stated target.
+def possible_sources(bundle: Bundle) -> list[str]:
+    """The languages that a text to translate into the stated target can be in, those of trained directions first."""
+    trained = [source for source, _ in _directions_with(bundle, None, bundle.stated[1])]
+    return [each for each in dict.fromkeys((*trained, *languages_of(bundle))) if each != bundle.stated[1]]
 
-    A text of few words may have the language of all of them, see `identify_each`.
+
+def recognize_sources(bundle: Bundle, texts: Sequence[str]) -> list[str]:
+    """The language of each text among those that a bundle can translate into the stated target.
+
+    A text of few words may have the language of all of them, see `identify_each`. A direction that was never trained
+    is only used for a text that is clearly in its language.
 
     Raises:
         UserError: The target is not stated, or all texts together are in no language of the bundle.
     """
-    _require(bundle, 1)
-    if bundle.stated[0] is not None:
+    require_target(bundle)
+    if bundle.stated[0] is not None and not bundle.recognizes_source:
         return [bundle.stated[0]] * len(texts)
-    possible = list(dict.fromkeys(source for source, _ in _directions_with(bundle, None, bundle.stated[1])))
-    possible = possible or [each for each in languages_of(bundle) if each != bundle.stated[1]]
-    profile = bundle.language_profile
+    trained = {source for source, _ in _directions_with(bundle, None, bundle.stated[1])}
+    possible, profile = possible_sources(bundle), bundle.language_profile
     ranked = identify_each(texts, profile) if profile else [[] for _ in texts]
-    found = [next((code for code, _ in each if code in possible), "") for each in ranked]
-    if not any(found) and any(map(str.isalpha, "".join(texts))):
+    found = [
+        next((code for code, share in each if code in possible and (code in trained or share >= CLEAR)), "")
+        or next((code for code, _ in each if code in possible), "")
+        for each in ranked
+    ]
+    if bundle.stated[0] is None and not any(found) and any(map(str.isalpha, "".join(texts))):
         raise UserError(
             f"{bundle.recipe.name}: the language of the text was not recognized; name it with --source-language, or in "
             f"Python source_language: {', '.join(possible)}"
@@ -676,9 +700,9 @@ def each_direction(bundle: Bundle) -> list[Bundle]:
     return [choose_direction(bundle, *each) for each in _directions_with(bundle, *bundle.stated)]
 
 
-def _complete(bundle: Bundle, found: Sequence[str | None]) -> tuple[str | None, str | None]:
-    """The languages that are stated, and those that follow because no other trained direction has them."""
-    source, target = (new or old for new, old in zip(found, bundle.stated, strict=True))
+def _complete(bundle: Bundle, given: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
+    """The languages that are given, and those that follow because no other trained direction has them."""
+    source, target = given
     if source is not None and source == target:
         raise UserError(
             f"{bundle.recipe.name}: the source and the target language are both {source}; choose one of "
@@ -709,14 +733,23 @@ def _directions_with(bundle: Bundle, source: str | None, target: str | None) -> 
 
 
 def _facts_of(bundle: Bundle, languages: Languages) -> dict[str, Any]:
-    """The values of `TABLES` for a direction; one that was never trained aligns words as the first one does."""
+    """The values of `TABLES` for a direction.
+
+    An engine reads the attention of one layer, so all directions align words with that of the first one.
+    """
     facts = {name: {} for name in TABLES} | bundle.facts.get(name_direction(languages), {})
     if facts["training_text"] and bundle.profiles:
         profiles = {code: bundle.profiles[code] for code in languages if code in bundle.profiles}
         facts["training_text"] = facts["training_text"] | {"profiles": profiles}
-    if not facts["alignment"]:
-        facts["alignment"] = next((each["alignment"] for each in bundle.facts.values() if each.get("alignment")), {})
+    common = _common_alignment(bundle)
+    if facts["alignment"].get("layer") != common.get("layer"):
+        facts["alignment"] = common
     return {name: facts[name] for name in TABLES}
+
+
+def _common_alignment(bundle: Bundle) -> dict[str, Any]:
+    """The rows of attention that align words in the first direction that has some."""
+    return next((each["alignment"] for each in bundle.facts.values() if each.get("alignment")), {})
 
 
 def _find(bundle: Bundle, side: str, wanted: str | None, present: str) -> str | None:

@@ -228,7 +228,7 @@ class Translator:
     def _stream(self, texts: Iterable[str], prefixes: Iterable[str] | None, window: int) -> Iterator[Translation]:
         for group in grouped(pair_with_prefixes(texts, prefixes), window):
             sources, given = [text for text, _ in group], [prefix for _, prefix in group]
-            if self.bundle.is_undecided:
+            if self.bundle.recognizes_source:
                 yield from self._translate_recognized(sources, given)
             else:
                 yield from self.text_search.translate(sources, given)
@@ -267,7 +267,7 @@ class Translator:
 
         if not isinstance(text, str):
             raise UserError(f"cannot translate {text!r}: pass one string")
-        if self.bundle.is_undecided:
+        if self.bundle.recognizes_source:
             return self.with_direction(*recognize_sources(self.bundle, [text])).explain(text)
         (source,) = self.text_search.encode([text])
         if not source.ids:

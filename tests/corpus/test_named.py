@@ -50,7 +50,7 @@ def test_the_same_corpus_in_other_languages_is_a_table_with_its_name() -> None:
         assert list(read_corpus(stated, source_language=wanted[0], target_language=wanted[1])) == expected
     reversed_pairs = [pair.reversed for pair in expected]
     assert list(read_corpus(stated, source_language="de", target_language="en")) == reversed_pairs
-    with pytest.raises(UserError, match="captions:train: delimiter = .;. has no meaning for this format"):
+    with pytest.raises(UserError, match=r"captions:train: delimiter = .;. has no meaning for this format"):
         read_corpus(CorpusFile(file="captions:train", delimiter=";"), source_language="de", target_language="en")
     with pytest.raises(UserError, match="the split is missing; choose 'captions:train'"):
         read_corpus(CorpusFile(file="captions"), source_language="de", target_language="en")

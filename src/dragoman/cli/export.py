@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from dragoman.cli.options import BundlePath, SourceLanguage, TargetLanguage
+from dragoman.cli.options import BundlePath, SourceLanguage, TargetLanguage, in_direction, warn_of_zero_shot
 from dragoman.cli.output import print_to_stderr
 
 
@@ -43,8 +44,13 @@ def export_bundle(
     from dragoman.export.parity import read_sample
     from dragoman.export.run import export
 
-    loaded = choose_direction(Bundle.load(bundle), source_language, target_language)
-    parity = export(loaded, to, directory, compute_type, read_sample(source, reference), print_to_stderr)
+    whole, sample = Bundle.load(bundle), read_sample(source, reference)
+    loaded = choose_direction(whole, source_language, target_language)
+    warn_of_zero_shot(loaded)
+    if loaded.is_undecided and source and reference:
+        measured = in_direction(whole, (source_language, target_language), None, (source, reference))
+        sample = replace(sample, languages=measured.recipe.data.languages)
+    parity = export(loaded, to, directory, compute_type, sample, print_to_stderr)
     print(f"{parity}\n{directory}: exported to {to}; parity check passed")
     if to == "web":
         print_to_stderr(

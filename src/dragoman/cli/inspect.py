@@ -22,6 +22,7 @@ from dragoman.cli.output import DASH, open_output
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
+    from dragoman.bundle import Bundle
     from dragoman.translator import Translator
 
 
@@ -71,10 +72,16 @@ def inspect(
 
         models = {str(path): open_translator(path, overrides, options) for path in paths}
         return serve_inspector(models, text, port)
+
+    def recognize(translator: Bundle) -> str:
+        from dragoman.bundle import recognize_sources
+
+        return recognize_sources(translator, [text])[0]
+
     output = output or Path("inspect.html")
     messages = sys.stderr if output == DASH else sys.stdout
     with open_output(output) as page:  # first, so that a file that cannot be written is refused at once
-        models = {str(path): open_translator(path, overrides, options, sample=lambda: text) for path in paths}
+        models = {str(path): open_translator(path, overrides, options, recognize=recognize) for path in paths}
         translator = models[str(bundle)]
         _warn_of_several(translator, text)
         if compare is None:

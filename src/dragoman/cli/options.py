@@ -82,7 +82,7 @@ def open_translator(
     options: EngineOptions,
     ensemble: Sequence[Path] = (),
     *,
-    sample: Callable[[], str] | None = None,
+    recognize: Callable[[Bundle], str] | None = None,
     files: tuple[Path, Path] | None = None,
 ) -> Translator:
     """The translator of a bundle, with the settings that --set changes and the engine that the options choose.
@@ -92,7 +92,7 @@ def open_translator(
         overrides: What --set says.
         options: What other options say.
         ensemble: More bundles, whose predictions are averaged.
-        sample: Returns text whose language is recognized if a model with several does not know the source language.
+        recognize: Returns the language of the text, if a model with several does not know the source language.
         files: Line-aligned files, whose names may say the languages.
 
     Raises:
@@ -113,14 +113,8 @@ def open_translator(
     else:
         directory = find_bundle(bundle)
         opened = Bundle.load(directory)
-    loaded = _in_direction(opened, options.languages, sample, files)
-    if loaded.is_zero_shot:
-        source, target = loaded.recipe.data.languages
-        print(
-            f"dragoman: warning: {loaded.recipe.name} has not learned from text in {source} and {target}, so "
-            "translations may be bad, or in another language; dragoman serve uses a third language in between",
-            file=sys.stderr,
-        )
+    loaded = in_direction(opened, options.languages, recognize, files)
+    warn_of_zero_shot(loaded)
     languages = loaded.stated if any(loaded.stated) else options.languages
     request = EngineRequest(
         bundle=loaded,
@@ -142,28 +136,43 @@ def open_translator(
     return translator
 
 
-def _in_direction(
+def warn_of_zero_shot(bundle: Bundle) -> None:
+    """Say that a bundle was never trained for its direction, if that is so."""
+    if bundle.is_zero_shot:
+        source, target = bundle.recipe.data.languages
+        print(
+            f"dragoman: warning: {bundle.recipe.name} has not learned from text in {source} and {target}, so "
+            "translations may be bad, or in another language; dragoman serve uses a third language in between",
+            file=sys.stderr,
+        )
+
+
+def in_direction(
     bundle: Bundle,
     languages: tuple[str | None, str | None],
-    sample: Callable[[], str] | None,
+    recognize: Callable[[Bundle], str] | None,
     files: tuple[Path, Path] | None,
 ) -> Bundle:
-    """The bundle in the direction that the options, the names of files or a text say."""
-    from dragoman.bundle import choose_direction, languages_of, recognize_sources, require_direction
+    """The bundle in the direction that the options, the names of files or a text say.
 
-    if files and languages == (None, None) and languages_of(bundle):
+    Raises:
+        UserError: It does not have one of the languages, or one is not known.
+    """
+    from dragoman.bundle import choose_direction, languages_of, require_direction, require_target
+
+    if files and None in languages and languages_of(bundle):
         from dragoman.corpus.corpus import languages_of_names
         from dragoman.languages.codes import find_language
 
         named = languages_of_names(*map(str, files)) or ()
         if named and all(find_language(code, tuple(languages_of(bundle))) for code in named):
-            languages = named
+            languages = (languages[0] or named[0], languages[1] or named[1])
     chosen = choose_direction(bundle, *languages)
-    if chosen.is_undecided and sample:
-        (source,) = recognize_sources(chosen, [sample()])
-        chosen = choose_direction(chosen, source, None)
+    if recognize and chosen.recognizes_source:
+        require_target(chosen)
+        chosen = choose_direction(chosen, recognize(chosen), None)
     require_direction(chosen)
-    return chosen
+    return choose_direction(chosen, *chosen.stated)
 
 
 def decoding_of(recipe: Any, overrides: list[str]) -> Decoding:

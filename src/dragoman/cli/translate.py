@@ -57,7 +57,6 @@ GROUP = 512
 """Lines that are translated together: 4,096 would be no faster, and more of them would be lost or waited for."""
 
 _BATCH = 256  # segments of a document that are translated together, between two updates of the progress line
-_ANY_LANGUAGE = "en"  # of text whose words are read, but not its sentences
 _SAMPLE = 100  # lines or sentences whose language is recognized
 _SHOWN, _WIDTH = 5, 60  # sentences with problems that are shown, and characters of each
 
@@ -167,9 +166,11 @@ def translate(
     options = EngineOptions(
         engine, device, compute_type, verbose, token_scores=as_json, languages=(source_language, target_language)
     )
-    opened = open_translator(
-        bundle, overrides, options, ensemble or [], sample=lambda: sample_text(chosen, document, text_format)
-    )
+
+    def recognize(translator: Bundle) -> str:
+        return recognize_source(translator, chosen, document, columns, text_format)
+
+    opened = open_translator(bundle, overrides, options, ensemble or [], recognize=recognize)
     languages = opened.bundle.recipe.data.languages
     memories = [each.replace("{lang}", language) for each in memory or () for language in languages]
     refuse_to_overwrite(output, *(("a memory", each) for each in memories))
@@ -251,19 +252,13 @@ class TranslateInput:
             )
 
     def sample(self) -> str:
-        """The beginning of the texts, whose language is recognized.
-
-        Raises:
-            UserError: The user types them, or there is no such file.
-        """
+        """The beginning of the texts, whose language is recognized; raises UserError if there is no such file."""
         if self.texts:
             return "\n".join(self.texts)
         if self._file:
             from dragoman.corpus.lines import read_lines
 
             return "\n".join(islice(read_lines(self._file, replace_controls=True), _SAMPLE))
-        if self.typed:
-            raise UserError("name the language that you type with --source-language")
         buffer: Any = sys.stdin.buffer
         beginning: bytes = buffer.peek()  # it is read again later
         return beginning.decode(errors="ignore")
@@ -348,26 +343,38 @@ class TranslateInput:
             yield text
 
 
-def sample_text(chosen: TranslateInput, document: Path | None, text_format: str) -> str:
-    """Text from the beginning of what is translated, without tags, whose language is recognized.
+def recognize_source(
+    bundle: Bundle, chosen: TranslateInput, document: Path | None, columns: str | None, text_format: str
+) -> str:
+    """The language of what is translated: the one that a document states, or that of the beginning of the text.
 
     Raises:
-        UserError: It cannot be read, or states another language.
+        UserError: It cannot be read, or the user types it, or its language is not recognized.
     """
-    if document:
-        from dragoman.documents.formats import open_document
+    from dragoman.bundle import possible_sources, recognize_sources
 
-        try:
-            segments = open_document(read_document(document), str(document), (_ANY_LANGUAGE, _ANY_LANGUAGE)).segments
-        except UserError as error:
-            raise UserError(f"{error}\n  if it states its language, repeat that with --source-language") from None
+    sources = possible_sources(bundle)
+    if document:
+        from dragoman.documents.formats.open import find_source
+
+        target = bundle.recipe.data.target_language
+        stated, texts = find_source(read_document(document), str(document), sources, target, _split(columns))
+        if stated:
+            return stated
+    elif chosen.typed:
+        raise UserError(f"name the language that you type with --source-language: {', '.join(sources)}")
     elif text_format == "html":
         from dragoman.documents.formats.html import HtmlText
 
-        segments = HtmlText(chosen.sample(), _ANY_LANGUAGE).segments
+        texts = [segment.text for segment in HtmlText(chosen.sample(), sources[0]).segments]
     else:
-        return chosen.sample()
-    return "\n".join(segment.text for segment in segments[:_SAMPLE])
+        texts = [chosen.sample()]
+    (source,) = recognize_sources(bundle, ["\n".join(texts[:_SAMPLE])])
+    return source
+
+
+def _split(columns: str | None) -> list[str]:
+    return columns.split(",") if columns else []
 
 
 def _refuse_other_order(bundle: Path, texts: Sequence[str]) -> None:
@@ -692,7 +699,7 @@ def translate_document(texts: TextTranslator, document: Path, output: Path, colu
         read_document(document),
         str(document),
         (data.source_language, data.target_language),
-        columns.split(",") if columns else (),
+        _split(columns),
         texts.whole_lines,
     )
     with atomic_file(output, "wb") as file:

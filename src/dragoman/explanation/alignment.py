@@ -121,7 +121,9 @@ MAX_PAIRS = 300
 """Pairs whose attention is measured."""
 
 
-def choose_rows(bundle: Bundle, pairs: Sequence[Pair], dictionary: Collection[tuple[str, str]]) -> AttentionRows | None:
+def choose_rows(
+    bundle: Bundle, pairs: Sequence[Pair], dictionary: Collection[tuple[str, str]], layer: int | None = None
+) -> AttentionRows | None:
     """The layer and the rows whose attention agrees best with words that are known to translate each other.
 
     Known are the words of the dictionary, and words that are equal in both languages, such as names and numbers, if
@@ -131,6 +133,7 @@ def choose_rows(bundle: Bundle, pairs: Sequence[Pair], dictionary: Collection[tu
         bundle: The model and its tokenizers.
         pairs: Sentence pairs that were not trained on.
         dictionary: Words and their translations.
+        layer: The only layer to choose from, that of other directions of the same model.
 
     Returns:
         The best attention; None if no pair contains known words.
@@ -146,8 +149,9 @@ def choose_rows(bundle: Bundle, pairs: Sequence[Pair], dictionary: Collection[tu
     if not hits:
         return None
     scores = np.sum(hits, axis=0)  # (layers, 2)
-    layer, shifted = max(np.ndindex(scores.shape), key=lambda index: (scores[index], index[0], -index[1]))
-    return AttentionRows(layer, bool(shifted))
+    possible = [index for index in np.ndindex(scores.shape) if layer in (None, index[0])]
+    best, shifted = max(possible, key=lambda index: (scores[index], index[0], -index[1]))
+    return AttentionRows(best, bool(shifted))
 
 
 def attention_between_words(bundle: Bundle, pairs: Sequence[tuple[WordTokens, WordTokens]]) -> list[Weights]:

@@ -173,6 +173,12 @@ class LabelledTokenizer(Tokenizer):
         self._tokenizer, self._mask = tokenizer, mask
         self.vocabulary = copy(tokenizer.vocabulary)
         self.vocabulary.tokens = [mask.label(token) for token in tokenizer.vocabulary.tokens]
+        self.language_ids, self.all_language_ids = tokenizer.language_ids, tokenizer.all_language_ids
+
+    @property
+    def forbidden_ids(self) -> list[int]:
+        """Those of the tokenizer."""
+        return self._tokenizer.forbidden_ids
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of masked sentences."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import read_texts
 from dragoman.corpus.lines import read_lines
+from dragoman.corpus.pair import Languages
 from dragoman.dataset.batch import pad
 from dragoman.errors import UserError, counted
 from dragoman.evaluation.metrics import corpus_scores
@@ -167,16 +168,23 @@ def _bleu(translations: Sequence[str], references: Sequence[str]) -> float | Non
 
 @dataclass(frozen=True)
 class Sample:
-    """Sentences to translate, and a reference translation of each or none at all."""
+    """Sentences to translate, and a reference translation of each or none at all.
+
+    Attributes:
+        texts: The sentences.
+        references: Their translations.
+        languages: Those of both, for a model with several directions.
+    """
 
     texts: Sequence[str] = ()
     references: Sequence[str] = ()
+    languages: Languages | None = None
 
     def without_blanks(self) -> Sample:
         """The sample without blank sentences, which need no translation."""
         kept = [index for index, text in enumerate(self.texts) if text.strip()]
         references = [self.references[index] for index in kept] if self.references else []
-        return Sample([self.texts[index] for index in kept], references)
+        return Sample([self.texts[index] for index in kept], references, self.languages)
 
 
 def read_sample(source: Path | None, reference: Path | None) -> Sample:

@@ -49,7 +49,10 @@ def export(
             directory contains something else. Then nothing is written.
     """
     exporter = load_exporter(name)
-    first, *others = [without_masking(each) for each in each_direction(bundle)]
+    views = sorted(
+        each_direction(bundle), key=lambda each: each.recipe.data.languages != (sample or Sample()).languages
+    )
+    first, *others = map(without_masking, views)
     if name != "argos":  # which has a model for each direction; elsewhere, only the token of a language differs
         others = []
     compute_type = compute_type or exporter.COMPUTE_TYPES[0]
@@ -68,7 +71,8 @@ def export(
             log(str(checked))
         log(f"writing the model for {name} …")
         exporter.write(bundle, unfinished, compute_type)
-        log("comparing it with the bundle …")
+        direction = f" from {' to '.join(first.recipe.data.languages)}" if bundle.is_undecided else ""
+        log(f"comparing it with the bundle{direction} …")
         exported = exporter.load(first, unfinished, compute_type)
         measured = measure_parity(name, first, exported, sample or Sample(), compute_type)
         parity = replace(measured, masking=bundle.source.masking is not None)

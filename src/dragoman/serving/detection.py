@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from dragoman.doctor.input import TrainingText
-from dragoman.languages.identify import LanguageProfile, identify, identify_each, load_identifier, read_profiles
+from dragoman.languages.identify import CLEAR, LanguageProfile, identify, identify_each, load_identifier, read_profiles
 from dragoman.serving.models import ModelTable
 
 UNKNOWN = "unknown"
@@ -37,9 +37,16 @@ class LanguageDetector:
         """Languages with confidences from 0 to 1, the best first; never empty, as it may be `UNKNOWN`."""
         return _rounded(identify(text, self._profile))
 
-    def detect_each(self, texts: Sequence[str]) -> list[tuple[str, float]]:
-        """The language and the confidence of each of some texts that belong together."""
-        return [_rounded(found)[0] for found in identify_each(texts, self._profile)]
+    def detect_each(self, texts: Sequence[str], target: str | None = None) -> list[tuple[str, float]]:
+        """The language and the confidence of each of some texts that belong together.
+
+        A text that is to be translated is only in the target language if that is clear.
+        """
+        found = [_rounded(each) for each in identify_each(texts, self._profile)]
+        return [
+            next((one for one in each if one[0] != target or one[1] >= CLEAR or one[0] == UNKNOWN), each[0])
+            for each in found
+        ]
 
 
 def _rounded(found: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:

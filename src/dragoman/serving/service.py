@@ -168,9 +168,11 @@ class Service:
         """The language of texts, or "unknown", and the confidence from 0 to 1. Tags and addresses do not count."""
         return self.detector.detect(await read_words(texts, text_format))[0]
 
-    async def detect_each(self, texts: Sequence[str], text_format: str = "text") -> list[tuple[str, float]]:
-        """The language of each text with the confidence, as `detect` returns them; see `identify_each`."""
-        return self.detector.detect_each([await read_words([text], text_format) for text in texts])
+    async def detect_each(
+        self, texts: Sequence[str], text_format: str = "text", target: str | None = None
+    ) -> list[tuple[str, float]]:
+        """The language of each text with the confidence, see `LanguageDetector.detect_each`."""
+        return self.detector.detect_each([await read_words([text], text_format) for text in texts], target)
 
     async def find_routes(
         self, source: str, target: str, texts: Sequence[str], text_format: str = "text"
@@ -185,8 +187,7 @@ class Service:
         if source:
             language, route = self.language(source), self.route(source, target)
             return [route] * len(texts), [(language, 1.0)] * len(texts)
-        self.language(target)
-        found = await self.detect_each(texts, text_format)
+        found = await self.detect_each(texts, text_format, self.language(target))
         return [self.route(each, target) if each != UNKNOWN else () for each, _ in found], found
 
     async def translate(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from itertools import islice
 
 from dragoman.documents.formats import open_document
+from dragoman.documents.formats.open import find_source
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.documents import DocumentSlot, Upload, translate_document
 from dragoman.serving.downloads import translated_name
@@ -84,9 +84,11 @@ async def _find_language(service: Service, slot: DocumentSlot, asked: FileReques
                 open_document, file.data, file.name, (source, target)
             )  # it is returned unchanged, if it is what it seems
         return source
-    document = await slot.run(open_document, file.data, file.name, (service.models.sources[0], target))
-    texts = [segment.text for segment in islice(document.segments, _DETECTED_SEGMENTS)]
-    language, _ = await service.detect(texts)
+    sources = [each for each in service.models.sources if each != target]
+    stated, texts = await slot.run(find_source, file.data, file.name, sources, target)
+    if stated:
+        return stated
+    language, _ = await service.detect(texts[:_DETECTED_SEGMENTS])
     if language == UNKNOWN:
         raise RequestError(400, "The language of the file was not recognized; choose it.")
     return language

@@ -243,6 +243,21 @@ class Data(Settings):
         both = (languages,) if one_way else (languages, languages[::-1])
         return [each for each in both if each in self.directions]
 
+    def in_languages(self, languages: tuple[str, str]) -> Data:
+        """The same text for another direction; corpora that have stated no languages state them now."""
+
+        def state(corpus: CorpusReference) -> CorpusReference:
+            if isinstance(corpus, str):
+                return CorpusFile(file=corpus, languages=self.languages)
+            return corpus if corpus.languages else corpus.model_copy(update={"languages": self.languages})
+
+        codes = {"source_language": languages[0], "target_language": languages[1]}
+        if not self.directions or languages == self.languages:
+            return self.model_copy(update=codes)
+        train = [each.model_copy(update={"corpus": state(each.corpus)}) for each in self.weighted]
+        others = {name: tuple(map(state, getattr(self, name))) for name in ("validation", "test")}
+        return self.model_copy(update={**codes, "train": tuple(train), **others})
+
     @property
     def least_held_out_weight(self) -> float:
         """The least weight of corpora that pairs are held out of: 1 if any corpus of text by people has it, else 0."""

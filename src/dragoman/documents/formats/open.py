@@ -56,6 +56,38 @@ _HEAD_BYTES = 65_536
 _ARCHIVES = (".docx", ".pptx", ".odt", ".epub")
 
 
+def find_source(
+    data: bytes, name: str, sources: Sequence[str], target: str, columns: Sequence[str] = ()
+) -> tuple[str | None, list[str]]:
+    """What says in which language a document is: the only one that it can be opened in, if it states one, and its text.
+
+    Args:
+        data: The content of the file.
+        name: Its name.
+        sources: The languages that are possible.
+        target: The language to translate into.
+        columns: See `open_document`.
+
+    Raises:
+        UserError: As from `open_document`, for every language.
+    """
+    found, refused = dict[str, list[str]](), list[str]()
+    for source in sources:
+        try:
+            document = open_document(data, name, (source, target), columns)
+        except UserError as error:
+            if str(error) in refused:  # it is not about the language
+                raise
+            refused.append(str(error))
+            continue
+        found[source] = [segment.text for segment in document.segments]
+        if found[source]:
+            return (source if refused else None), found[source]
+    if not found:
+        raise UserError(refused[0])
+    return (next(iter(found)) if refused else None), []
+
+
 def open_document(
     data: bytes, name: str, languages: Languages, columns: Sequence[str] = (), whole_lines: WholeLines = False
 ) -> SegmentedDocument[bytes]:

@@ -80,6 +80,9 @@ def score_and_save(
         if languages is not None:
             name, view = name_direction(languages), choose_direction(bundle, *languages)
             of_direction, tests = trainer.data.in_direction(languages), _tests_in(data.tests, languages)
+            view = replace(
+                view, alignment=next((each["alignment"] for each in facts.values() if each["alignment"]), {})
+            )
         start = data.start_scores and data.start_scores.in_direction(languages)
         tables = _finish_direction(trainer, view, of_direction, tests, start, limit, share)
         known = data.start.facts if data.start and same_depth(recipe.model, data.start.recipe.model) else {}
@@ -169,7 +172,8 @@ def _describe(
             f"translations get no confidence: there was no time to translate {MIN_PAIRS} validation pairs for it"
         )
     dictionary = data.dictionary or learn_dictionary(sample_text(data))
-    rows = choose_rows(translator.bundle_on_device, validation, dictionary)
+    layer = translator.bundle.alignment.get("layer")  # an engine has one for all directions
+    rows = choose_rows(translator.bundle_on_device, validation, dictionary, layer)
     line.update(1.0, "translating validation text, for its scores and the confidence …")
     chosen = evenly_spaced(validation, MAX_PAIRS)
     references = [pair.target for pair in chosen]
