@@ -307,7 +307,7 @@ def test_the_target_is_asked_for_first_and_then_the_language_that_is_typed(many:
         in_direction(bundle, (None, None), lambda translator: pytest.fail("reads the text"), None)
     typed = TranslateInput(many, [], None)
     typed.typed = True
-    with pytest.raises(UserError, match="name the language that you type with --source-language: de, en"):
+    with pytest.raises(UserError, match="name the language of this text with --source-language: de, en"):
         recognize_source(choose_direction(bundle, None, "szl"), typed, None, None, "text")
 
 

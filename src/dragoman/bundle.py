@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -689,7 +690,7 @@ def recognize_sources(bundle: Bundle, texts: Sequence[str]) -> list[str]:
             f"{bundle.recipe.name}: the language of the text was not recognized; name it with --source-language, or in "
             f"Python source_language: {', '.join(possible)}"
         )
-    usual = max(filter(None, found), key=found.count, default=possible[0])
+    usual = next((code for code, _ in Counter(filter(None, found)).most_common(1)), possible[0])
     return [each or usual for each in found]
 
 

@@ -228,7 +228,7 @@ class Translator:
     def _stream(self, texts: Iterable[str], prefixes: Iterable[str] | None, window: int) -> Iterator[Translation]:
         for group in grouped(pair_with_prefixes(texts, prefixes), window):
             sources, given = [text for text, _ in group], [prefix for _, prefix in group]
-            if self.bundle.recognizes_source:
+            if self.bundle.is_undecided or (self.bundle.recognizes_source and self.text_search.memory is None):
                 yield from self._translate_recognized(sources, given)
             else:
                 yield from self.text_search.translate(sources, given)

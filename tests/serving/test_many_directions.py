@@ -95,6 +95,21 @@ def test_each_source_lists_its_targets_and_is_recognized(many_server: Running) -
         assert found[0]["language"] == code
 
 
+def test_few_words_are_in_a_language_that_can_be_translated_if_they_may_be(models: ModelTable) -> None:
+    detector = LanguageDetector.of(models)
+    words = {word.strip(".,") for code in ("de", "szl") for text in texts("test", 40)[code] for word in text.split()}
+    ranked = {word: detector.detect(word) for word in sorted(words)}
+    vague = [word for word, found in ranked.items() if found[0][1] < 0.9 and found[1][1] > 0.1]
+    assert vague
+    for word in vague:
+        (best, _), (second, share), *_ = ranked[word]
+        others = [code for code in CODES if code != best]
+        assert detector.detect_each([word], others) == [(second, share)]
+        assert detector.detect_each([word])[0][0] == detector.detect_each([word], CODES)[0][0] == best
+    for code in CODES:
+        assert detector.detect_each([sentence(code)], [each for each in CODES if each != code])[0][0] == code
+
+
 def test_a_pivot_replaces_only_directions_that_were_never_trained(tmp_path: Path) -> None:
     make_many(CENTERED).save(tmp_path / "centered")
     models = load_models([tmp_path / "centered"], ModelOptions())

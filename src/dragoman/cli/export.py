@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from dragoman.cli.options import BundlePath, SourceLanguage, TargetLanguage, in_direction, warn_of_zero_shot
+from dragoman.cli.options import BundlePath, SourceLanguage, TargetLanguage, named_languages, warn_of_zero_shot
 from dragoman.cli.output import print_to_stderr
 
 
@@ -47,9 +47,8 @@ def export_bundle(
     whole, sample = Bundle.load(bundle), read_sample(source, reference)
     loaded = choose_direction(whole, source_language, target_language)
     warn_of_zero_shot(loaded)
-    if loaded.is_undecided and source and reference:
-        measured = in_direction(whole, (source_language, target_language), None, (source, reference))
-        sample = replace(sample, languages=measured.recipe.data.languages)
+    if loaded.is_undecided and source and reference and (named := named_languages(whole, (source, reference))):
+        sample = replace(sample, languages=choose_direction(loaded, *named).recipe.data.languages)
     parity = export(loaded, to, directory, compute_type, sample, print_to_stderr)
     print(f"{parity}\n{directory}: exported to {to}; parity check passed")
     if to == "web":

@@ -158,21 +158,27 @@ def in_direction(
     Raises:
         UserError: It does not have one of the languages, or one is not known.
     """
-    from dragoman.bundle import choose_direction, languages_of, require_direction, require_target
+    from dragoman.bundle import choose_direction, require_direction, require_target
 
-    if files and None in languages and languages_of(bundle):
-        from dragoman.corpus.corpus import languages_of_names
-        from dragoman.languages.codes import find_language
-
-        named = languages_of_names(*map(str, files)) or ()
-        if named and all(find_language(code, tuple(languages_of(bundle))) for code in named):
-            languages = (languages[0] or named[0], languages[1] or named[1])
+    if files and None in languages and (named := named_languages(bundle, files)):
+        languages = (languages[0] or named[0], languages[1] or named[1])
     chosen = choose_direction(bundle, *languages)
     if recognize and chosen.recognizes_source:
         require_target(chosen)
         chosen = choose_direction(chosen, recognize(chosen), None)
     require_direction(chosen)
     return choose_direction(chosen, *chosen.stated)
+
+
+def named_languages(bundle: Bundle, files: tuple[Path, Path]) -> tuple[str, str] | None:
+    """The languages of a model with several that the names of a source and a target file end with; None if not so."""
+    from dragoman.bundle import languages_of
+    from dragoman.corpus.corpus import languages_of_names
+    from dragoman.languages.codes import find_language
+
+    known = tuple(languages_of(bundle))
+    named = languages_of_names(*map(str, files)) if known else None
+    return named if named and all(find_language(code, known) for code in named) else None
 
 
 def decoding_of(recipe: Any, overrides: list[str]) -> Decoding:

@@ -251,6 +251,11 @@ class TranslateInput:
                 f"{self.file}: is not text; translate it with: {_document_command(self.bundle, self._file)}"
             )
 
+    @property
+    def is_read_once(self) -> bool:
+        """Whether the beginning cannot be read before the rest: the user types it, or it is a pipe with a name."""
+        return self.typed or bool(self._file and self._file.exists() and not self._file.is_file())
+
     def sample(self) -> str:
         """The beginning of the texts, whose language is recognized; raises UserError if there is no such file."""
         if self.texts:
@@ -361,8 +366,10 @@ def recognize_source(
         stated, texts = find_source(read_document(document), str(document), sources, target, _split(columns))
         if stated:
             return stated
-    elif chosen.typed:
-        raise UserError(f"name the language that you type with --source-language: {', '.join(sources)}")
+    elif chosen.is_read_once:
+        if bundle.stated[0]:
+            return bundle.stated[0]
+        raise UserError(f"name the language of this text with --source-language: {', '.join(sources)}")
     elif text_format == "html":
         from dragoman.documents.formats.html import HtmlText
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
 
-from dragoman.bundle import Bundle, each_direction
+from dragoman.bundle import Bundle, each_direction, require_direction
 from dragoman.errors import UserError, nearest
 from dragoman.export.parity import Parity, Sample, measure_parity
 from dragoman.export.protocol import Exporter, without_masking
@@ -49,9 +49,15 @@ def export(
             directory contains something else. Then nothing is written.
     """
     exporter = load_exporter(name)
-    views = sorted(
-        each_direction(bundle), key=lambda each: each.recipe.data.languages != (sample or Sample()).languages
-    )
+    views = each_direction(bundle)
+    if not views:
+        require_direction(bundle)
+    if sample and sample.languages:
+        views.sort(key=lambda view: view.recipe.data.languages != sample.languages)
+        if views[0].recipe.data.languages != sample.languages:
+            raise UserError(
+                f"{bundle.recipe.name} was not trained from {' to '.join(sample.languages)}; choose other files"
+            )
     first, *others = map(without_masking, views)
     if name != "argos":  # which has a model for each direction; elsewhere, only the token of a language differs
         others = []

@@ -199,7 +199,9 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         )
     for direction in recipe.data.directions:
         log(f"{name_direction(direction)}: {_describe_text(facts.by_direction.get(direction, 0), mono[direction])}")
-    log(_describe_plan(plan, recipe, facts, mono.total(), machine))
+    kept = recipe.training.start_from and not recipe.training.new_vocabulary
+    parameters = count_parameters(recipe.model, subwords) if kept else None  # imported ones do not state their number
+    log(_describe_plan(plan, recipe, facts, mono.total(), machine, parameters=parameters))
     _warn_of_size(plan.size, recipe, bundle, path, log)
     return recipe
 
@@ -367,10 +369,17 @@ def _facts_of_text(data: Data, teacher: Bundle, data_directory: Path | None) -> 
 
 
 def _describe_plan(
-    plan: StudentPlan, recipe: Recipe, facts: TextFacts, mono: int, machine: MachineSpeed, *, translated: bool = False
+    plan: StudentPlan,
+    recipe: Recipe,
+    facts: TextFacts,
+    mono: int,
+    machine: MachineSpeed,
+    *,
+    translated: bool = False,
+    parameters: int | None = None,
 ) -> str:
     """How much text there is, and how long it takes; `mono` is the number of monolingual texts."""
-    expected = expect_training(recipe, facts.with_pairs(mono), machine)
+    expected = expect_training(recipe, facts.with_pairs(mono), machine, parameters)
     if translated:
         time = f"training takes {describe_minutes(recipe.training.minutes or expected.minutes)}"
     elif recipe.training.minutes:
@@ -408,7 +417,7 @@ def _check_teachers(
             except UserError as error:
                 if file in settings.mono:
                     raise
-                log(f"warning: {error}; so this text is not used")
+                log(f"warning: {str(error).partition(';')[0]}; this text is not used")
                 files.remove(file)
     return bundles[0], mono
 

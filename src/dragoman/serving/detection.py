@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from dragoman.doctor.input import TrainingText
-from dragoman.languages.identify import CLEAR, LanguageProfile, identify, identify_each, load_identifier, read_profiles
+from dragoman.languages.identify import (
+    CLEAR,
+    FEW_WORDS,
+    LanguageProfile,
+    identify,
+    identify_each,
+    load_identifier,
+    read_profiles,
+)
 from dragoman.serving.models import ModelTable
 
 UNKNOWN = "unknown"
+_LEAST = 0.1  # confidence of a language of a text of few words that is not the most probable one
 
 
 class LanguageDetector:
@@ -37,16 +46,20 @@ class LanguageDetector:
         """Languages with confidences from 0 to 1, the best first; never empty, as it may be `UNKNOWN`."""
         return _rounded(identify(text, self._profile))
 
-    def detect_each(self, texts: Sequence[str], target: str | None = None) -> list[tuple[str, float]]:
+    def detect_each(self, texts: Sequence[str], possible: Collection[str] = ()) -> list[tuple[str, float]]:
         """The language and the confidence of each of some texts that belong together.
 
-        A text that is to be translated is only in the target language if that is clear.
+        Args:
+            texts: The texts.
+            possible: The languages that can be translated. A text of few words is in one of them if it may be.
         """
-        found = [_rounded(each) for each in identify_each(texts, self._profile)]
-        return [
-            next((one for one in each if one[0] != target or one[1] >= CLEAR or one[0] == UNKNOWN), each[0])
-            for each in found
-        ]
+        found = []
+        for text, ranked in zip(texts, map(_rounded, identify_each(texts, self._profile)), strict=True):
+            best = ranked[0]
+            if len(text.split()) < FEW_WORDS and best[0] not in possible and best[1] < CLEAR:
+                best = next((each for each in ranked if each[0] in possible and each[1] >= _LEAST), best)
+            found.append(best)
+        return found
 
 
 def _rounded(found: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:

@@ -171,8 +171,9 @@ class Service:
     async def detect_each(
         self, texts: Sequence[str], text_format: str = "text", target: str | None = None
     ) -> list[tuple[str, float]]:
-        """The language of each text with the confidence, see `LanguageDetector.detect_each`."""
-        return self.detector.detect_each([await read_words([text], text_format) for text in texts], target)
+        """The language of each text with the confidence; of few words, one that is translated into the target."""
+        possible = [each for each in self.models.sources if target and self.models.route(each, target)]
+        return self.detector.detect_each([await read_words([text], text_format) for text in texts], possible)
 
     async def find_routes(
         self, source: str, target: str, texts: Sequence[str], text_format: str = "text"
@@ -187,7 +188,7 @@ class Service:
         if source:
             language, route = self.language(source), self.route(source, target)
             return [route] * len(texts), [(language, 1.0)] * len(texts)
-        found = await self.detect_each(texts, text_format, self.language(target))
+        found = await self.detect_each(texts, text_format, target=self.language(target))
         return [self.route(each, target) if each != UNKNOWN else () for each, _ in found], found
 
     async def translate(

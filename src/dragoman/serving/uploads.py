@@ -84,7 +84,7 @@ async def _find_language(service: Service, slot: DocumentSlot, asked: FileReques
                 open_document, file.data, file.name, (source, target)
             )  # it is returned unchanged, if it is what it seems
         return source
-    sources = [each for each in service.models.sources if each != target]
+    sources = [*(each for each in service.models.sources if each != target), target]  # which is returned unchanged
     stated, texts = await slot.run(find_source, file.data, file.name, sources, target)
     if stated:
         return stated

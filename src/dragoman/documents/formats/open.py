@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -25,6 +26,7 @@ from dragoman.documents.formats.xliff import open_xliff
 from dragoman.documents.segment import SegmentedDocument
 from dragoman.documents.sentences import WholeLines
 from dragoman.errors import UserError, nearest
+from dragoman.languages.codes import find_language
 from dragoman.markup.file_kinds import find_document_kind
 
 DOCUMENT_FORMATS: dict[str, OpenDocument] = {
@@ -56,10 +58,13 @@ _HEAD_BYTES = 65_536
 _ARCHIVES = (".docx", ".pptx", ".odt", ".epub")
 
 
+_STATED = re.compile(rb"""\s(?:source-language|srcLang|srclang)\s*=\s*["']([^"']+)""")
+
+
 def find_source(
     data: bytes, name: str, sources: Sequence[str], target: str, columns: Sequence[str] = ()
 ) -> tuple[str | None, list[str]]:
-    """What says in which language a document is: the only one that it can be opened in, if it states one, and its text.
+    """What says in which language a document is: the one that it states as XLIFF and TMX do, and its texts.
 
     Args:
         data: The content of the file.
@@ -69,23 +74,22 @@ def find_source(
         columns: See `open_document`.
 
     Raises:
-        UserError: As from `open_document`, for every language.
+        UserError: As from `open_document`.
     """
-    found, refused = dict[str, list[str]](), list[str]()
-    for source in sources:
+    suffix, stated = PurePath(name).suffix.lower(), None
+    if suffix in (*XLIFF_SUFFIXES, ".tmx") and (found := _STATED.search(data[:_HEAD_BYTES])):
+        stated = find_language(found[1].decode(errors="replace"), tuple(sources))
+    texts: list[str] = []
+    for source in [stated] if stated else sources:  # parts of pages in other languages are left out
         try:
             document = open_document(data, name, (source, target), columns)
-        except UserError as error:
-            if str(error) in refused:  # it is not about the language
-                raise
-            refused.append(str(error))
-            continue
-        found[source] = [segment.text for segment in document.segments]
-        if found[source]:
-            return (source if refused else None), found[source]
-    if not found:
-        raise UserError(refused[0])
-    return (next(iter(found)) if refused else None), []
+        except UserError:
+            if suffix == ".tmx" and source != sources[-1] and not stated:  # has no text in this language
+                continue
+            raise
+        if texts := [segment.text for segment in document.segments]:
+            break
+    return stated, texts
 
 
 def open_document(

@@ -20,8 +20,8 @@ MODEL_FILE = "model.bin"
 
 COMPUTE_TYPES = ("float32", "int8")
 
-FORMAT = 2
-"""Of converted bundles; those without it return the attention of another layer than the one that aligns words."""
+FORMAT = 3
+"""Of converted bundles; those of older formats return the attention of another layer than the one that aligns words."""
 
 
 def unsupported_settings(bundle: Bundle) -> list[str]:

@@ -455,6 +455,8 @@ class OtherSources:
     def _is_new(self) -> NDArray[np.bool_]:
         """For each text whether it is not blank, nor in the pairs, nor the same as one before it."""
         found = np.fromiter(map(_key, self._texts()), np.int64)
+        if not len(found):
+            return np.zeros(0, dtype=bool)
         own = chain.from_iterable(
             _read_direction(corpus, self.data, self.direction, self.data_directory)
             for _, corpus in _untagged_in(self.direction, self.data)
