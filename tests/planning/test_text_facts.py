@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from dragoman.errors import UserError
 from dragoman.planning.budget import MachineSpeed
 from dragoman.planning.plan import Texts, measure_subwords, plan_with
 from dragoman.planning.text_facts import SideFacts, TextFacts, collect_facts
-from dragoman.settings import WeightedCorpus
+from dragoman.settings import CorpusFile, WeightedCorpus
 from dragoman.text.registry import train_tokenizers
 
 TEXT = [("Ein Hund läuft.", "एक कुत्ता दौड़ता है।"), ("", "nothing"), ("Zwei Hunde", "दो कुत्ते"), ("A", " ")]
@@ -32,7 +33,7 @@ def test_complete_pairs_are_counted(tmp_path: Path) -> None:
         assert side.words == sum(len(text.split()) for text in texts)
         assert side.has_spaces
     assert (facts.source.script, facts.target.script) == ("Latin", "Devanagari")
-    assert not facts.same_script
+    assert not facts.joint
 
 
 def test_pairs_are_counted_as_often_as_an_epoch_contains_them(tmp_path: Path) -> None:
@@ -57,8 +58,21 @@ def test_a_sample_is_evenly_spread(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path.write_text("".join(f"{number}\t{number}\n" for number in range(100)), "utf-8")
     _, sample = collect_facts([WeightedCorpus(corpus=str(path))], ("de", "en"), None)
     numbers = [int(pair.source) for pair in sample]
-    assert 5 <= len(numbers) <= 10
-    assert max(after - before for before, after in pairwise([0, *numbers, 100])) <= 20
+    assert 4 <= len(numbers) <= 10
+    assert max(after - before for before, after in pairwise([0, *numbers, 100])) <= 33
+
+
+@pytest.mark.parametrize("number", [1, 50, 2100, 7000])
+def test_a_sample_of_several_directions_has_all_of_them(number: int, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"ein Hund {index}\tодна собака {index}\n" for index in range(number)), "utf-8")
+    directions = [("de", "ru"), ("ru", "de")]
+    facts, sample = collect_facts([WeightedCorpus(corpus=str(path))], directions[0], None, directions)
+    counts = Counter(pair.direction for pair in sample)
+    assert abs(counts[directions[0]] - counts[directions[1]]) <= 1
+    texts = Texts(directions[0], [CorpusFile(file="x.tsv", languages=directions[0])], directions=tuple(directions))
+    recipe = plan_with(texts, facts, None, MachineSpeed(1e12)).recipe()
+    assert (recipe.text.joint, recipe.model.tie) == (True, "all"), "models of several directions need one vocabulary"
 
 
 def test_subwords_are_measured() -> None:

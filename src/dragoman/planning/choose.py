@@ -88,7 +88,9 @@ def choose_text(facts: TextFacts) -> Choices:
         tokenizer = ChosenValue(
             "unigram", "Subwords that need no spaces between words, which a side of this text does not have."
         )
-    if facts.same_script:
+    if facts.by_direction:
+        joint = "One vocabulary for all languages: each is read and written."
+    elif facts.joint:
         joint = "One vocabulary for both languages: they share names, digits and the script."
     else:
         joint = f"A vocabulary for each language: {facts.source.script} and {facts.target.script} share few subwords."
@@ -97,7 +99,7 @@ def choose_text(facts: TextFacts) -> Choices:
         "text.vocabulary_size": ChosenValue(
             vocabulary_size(facts.pairs), f"Few enough that most subwords are frequent in {facts.pairs:,} pairs."
         ),
-        "text.joint": ChosenValue(facts.same_script, joint),
+        "text.joint": ChosenValue(facts.joint, joint),
         "text.placeholders": ChosenValue(
             True, "Placeholders, tags, URLs, e-mail addresses, file names, emoji and numbers are copied exactly."
         ),
@@ -122,7 +124,7 @@ def choose_model(facts: TextFacts, size: ModelSize) -> Choices:
         "model.decoder_layers": ChosenValue(size.layers, "Layers of the decoder."),
         "model.norm": ChosenValue("pre", "Layer norm before each sublayer trains stably at high learning rates."),
         "model.tie": ChosenValue(
-            "all" if facts.same_script else "target",
+            "all" if facts.joint else "target",
             "Embeddings and output share a matrix: fewer parameters, which are updated more often.",
         ),
         "model.positions": ChosenValue("rotary", "Rotary positions learn faster than sinusoidal ones."),

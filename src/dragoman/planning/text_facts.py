@@ -135,9 +135,9 @@ class TextFacts:
         return self.longer_side * self.target_tokens / (length_groups * group)
 
     @property
-    def same_script(self) -> bool:
-        """Whether both sides are in one script, so that they can share subwords."""
-        return self.source.script == self.target.script
+    def joint(self) -> bool:
+        """Whether both sides have one vocabulary: they share a script, or all languages of several directions."""
+        return bool(self.by_direction) or self.source.script == self.target.script
 
 
 def collect_facts(
@@ -227,7 +227,10 @@ class _Counter:
 
 
 class _Sample:
-    """Every n-th pair; n is doubled whenever there are too many."""
+    """Every n-th pair; n is tripled whenever there are too many.
+
+    It is always odd: in a model with several directions, every other pair is the one before in the opposite direction.
+    """
 
     def __init__(self) -> None:
         self.pairs: list[Pair] = []
@@ -240,8 +243,8 @@ class _Sample:
                 self.pairs.append(pair)
                 self._skipped = 0
         while len(self.pairs) > MAX_SAMPLE:
-            self.pairs = self.pairs[::2]
-            self._every *= 2
+            self.pairs = self.pairs[::3]
+            self._every *= 3
 
 
 MAX_SHARE = 0.01  # of the lines; words in more of them say nothing about the subject
