@@ -35,7 +35,7 @@ from dragoman.system.files import (
 from dragoman.system.run_paths import explain_no_bundle, run_directory
 from dragoman.system.tensors import check_header, open_tensors, read_parameters, write_tensors
 from dragoman.system.version import __version__
-from dragoman.text.multilingual import MultilingualTokenizer, name_direction
+from dragoman.text.multilingual import MultilingualTokenizer, name_direction, target_to_choose
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
@@ -300,7 +300,7 @@ class Bundle:
         codes = list(dict.fromkeys(code for direction in self.directions for code in direction))
         names = [f"{language_name(code)} ({code})" for code in codes]
         between = f"between {', '.join(names)}" if len(self.directions) > 1 else f"from {' to '.join(names)}"
-        option = f" --target-language {codes[-1]}" if len(self.directions) > 1 else ""
+        option = f" --target-language {target}" if (target := target_to_choose(self.directions)) else ""
         lines = [
             "---",
             f"language: {json.dumps(codes)}",  # in quotation marks: in YAML, no is a boolean

@@ -39,6 +39,11 @@ def name_direction(languages: tuple[str, str]) -> str:
     return "-".join(languages)
 
 
+def target_to_choose(directions: Sequence[tuple[str, str]]) -> str | None:
+    """The language that examples for a model translate into; None if it need not be chosen, as there is only one."""
+    return directions[0][1] if len(directions) > 1 else None
+
+
 class MultilingualTokenizer(Tokenizer):
     """A tokenizer that puts the token of a language in front of each sentence that has tokens.
 

@@ -260,6 +260,14 @@ LOWEST_PEAK, HIGHEST_PEAK = 1e-5, 1e-1
 """Usual learning rates after the warm-up."""
 
 SAMPLES = 10
+
+
+def describe_sample(pair: Pair, translation: str) -> dict[str, str]:
+    """What metrics.jsonl has of a translated pair."""
+    direction = {"direction": name_direction(pair.direction)} if pair.direction else {}
+    return {"source": pair.source, "reference": pair.target, "translation": translation, **direction}
+
+
 """Translations that are logged with each validation."""
 
 
@@ -414,10 +422,7 @@ class Trainer:
             more: dict[str, Any] = {} if self.settings.scheduled_sampling == "none" else dict(forced)
             samples, findings, baselines = list[dict[str, str]](), list[Finding](), self.validator.baselines
             for each in reports:
-                samples += [
-                    {"source": pair.source, "reference": pair.target, "translation": translation}
-                    for pair, translation in zip(each.pairs[:SAMPLES], each.translations, strict=False)
-                ]
+                samples += map(describe_sample, each.pairs[:SAMPLES], each.translations)
                 found = check_validation(each.pairs, each.translations, each.report, spent, self.recipe.decoding)
                 if each.languages:
                     found = [replace(one, message=f"{name_direction(each.languages)}: {one.message}") for one in found]

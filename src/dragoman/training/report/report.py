@@ -20,6 +20,7 @@ from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
 from dragoman.system.templates import template_environment
 from dragoman.system.version import __version__
+from dragoman.text.multilingual import name_direction, target_to_choose
 from dragoman.training.loop.trainer import Trainer
 from dragoman.training.report.charts import draw_charts
 from dragoman.training.report.lines import complete_lines
@@ -84,20 +85,23 @@ def usages(run: Path, recipe: Recipe, texts: Sequence[str]) -> list[Usage]:
     Args:
         run: The run directory.
         recipe: Its recipe.
-        texts: Source texts, the shortest of which is the example.
+        texts: Texts in its source language, the shortest of which is the example.
     """
     path, text = shlex.quote(str(run)), min(filter(str.strip, texts), key=len, default="…")
     example = f"-- {shlex.quote(text)}" if text.startswith("-") else shlex.quote(text)
-    source, target = recipe.data.source_language, recipe.data.target_language
+    source, target = recipe.data.languages
+    option = argument = ""
+    if chosen := target_to_choose(recipe.data.directions):
+        option, argument = f"--target-language {chosen} ", f", target_language={chosen!r}"
     return [
-        Usage("Translate a text", f"dragoman translate {path} {example}"),
-        Usage("Translate a file", f"dragoman translate {path} --input input.{source} --output output.{target}"),
-        Usage("Show how a text was translated", f"dragoman inspect {path} --output inspect.html {example}"),
+        Usage("Translate a text", f"dragoman translate {path} {option}{example}"),
+        Usage("Translate a file", f"dragoman translate {path} {option}--input input.{source} --output output.{target}"),
+        Usage("Show how a text was translated", f"dragoman inspect {path} {option}--output inspect.html {example}"),
         Usage("Score it on your own text", f"dragoman evaluate {path} --source my.{source} --reference my.{target}"),
         Usage("Convert it for other programs", f"dragoman export {path} exported --to ctranslate2"),
         Usage(
             "Use it in Python",
-            f"import dragoman\n\ntranslator = dragoman.load({str(run)!r})\nprint(translator({text!r}).text)",
+            f"import dragoman\n\ntranslator = dragoman.load({str(run)!r}{argument})\nprint(translator({text!r}).text)",
         ),
     ]
 
@@ -137,7 +141,9 @@ def render_report(
     tests = list({line["name"]: NO_ERROR_ANALYSIS | line for line in metrics if line["kind"] == "test"}.values())
     best = next((line for line in reversed(validations) if line["best"]), None)
     shown = best or (validations[-1] if validations else None)  # whose weights are in the bundle
-    texts = [sample["source"] for line in [*tests, *([shown] if shown else [])] for sample in line["samples"]]
+    samples = [sample for line in [*tests, *([shown] if shown else [])] for sample in line["samples"]]
+    first = name_direction(recipe.data.languages)
+    texts = [sample["source"] for sample in samples if sample.get("direction", first) == first]
     environment = template_environment(Path(__file__).parent)
     environment.filters["duration"] = _format_duration
     return environment.get_template("page.html.j2").render(

@@ -26,7 +26,7 @@ from dragoman.system.progress import format_seconds
 from dragoman.system.time_limit import TimeLimit, evenly_spaced
 from dragoman.text.multilingual import name_direction
 from dragoman.training.loop.state import load_weights, mix_start_weights
-from dragoman.training.loop.trainer import LEAST_TRANSLATED, SAMPLES, Trainer
+from dragoman.training.loop.trainer import LEAST_TRANSLATED, SAMPLES, Trainer, describe_sample
 from dragoman.training.run.checkpoint import deployed_weights, find_intact
 from dragoman.training.run.directory import RunResults
 from dragoman.training.run.run_data import RunData, StartScores, same_depth
@@ -216,10 +216,7 @@ def _score_test(
     """Score a test corpus, and log scores, samples and the error analysis."""
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     report, translations = evaluate(translator, sources, references)
-    samples = [
-        {"source": source, "reference": reference, "translation": translation}
-        for source, reference, translation in zip(sources, references, translations[:SAMPLES], strict=False)
-    ]
+    samples = list(map(describe_sample, pairs, translations[:SAMPLES]))
     analysis = analyze_errors(translator, data.train.source, sources, references, translations)
     findings = check_translations(sources, references, translations, report, translator.decoding)
     problems = [finding.message for finding in findings]
