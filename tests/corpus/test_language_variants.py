@@ -16,7 +16,7 @@ import pytest
 from openpyxl import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
-from dragoman.corpus.corpus import find_languages, read_corpus
+from dragoman.corpus.corpus import find_languages, pair_languages, read_corpus
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.chunked_reader import ChunkedReader
@@ -159,6 +159,28 @@ def test_a_table_without_a_declared_header_names_the_variants(write: Write, tmp_
     assert isinstance(reference, CorpusFile)
     with pytest.raises(UserError, match="'zh-Hant' and 'zh-Hans' stand for zh"):
         read_pairs(reference.file, ("zh", "en"))
+
+
+@pytest.mark.parametrize("write", [*OF_UNITS, *OF_COLUMNS])
+def test_codes_of_three_letters_name_languages(write: Write, tmp_path: Path) -> None:
+    """Text in another language is never taken for that of a corpus without one."""
+    references = []
+    for code in ("cs", "hsb"):
+        (tmp_path / code).mkdir()
+        references.append(write(tmp_path / code, [{"en": "one", code: "jedyn"}]))
+    assert pair_languages(references) == [("en", "cs"), ("en", "hsb")]
+    assert find_languages([write(tmp_path / "cs", [{"en": "one", "hsb": "a"}])]) == ("en", "hsb")
+    with pytest.raises(UserError, match="hsb"):
+        read_pairs(references[1], ("en", "cs"))
+
+
+@pytest.mark.parametrize("write", OF_COLUMNS[:3])
+def test_names_of_declared_columns_are_languages(write: Write, tmp_path: Path) -> None:
+    reference = write(tmp_path, [{"hsb": "jedyn", "dsb": "jaden"}])
+    assert isinstance(reference, CorpusFile)
+    assert find_languages([reference]) == ("hsb", "dsb")
+    with pytest.raises(UserError, match="the languages are not known"):
+        find_languages([reference.file])
 
 
 def with_bare_code(write: Write, tag: str, directory: Path) -> list[CorpusReference]:

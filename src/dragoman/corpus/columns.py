@@ -12,6 +12,7 @@ from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError, counted, nearest
 from dragoman.languages.codes import (
     find_language,
+    is_known_code,
     is_machine_translated,
     is_name_of,
     known_language,
@@ -35,6 +36,8 @@ SOURCE_WORDS = frozenset(["source", "src", "quelle", "quelltext", "ausgangstext"
 TARGET_WORDS = frozenset(["target", "tgt", "trg", "ziel", "zieltext", "translation", "translated", "übersetzung"])
 _TEXT_WORDS = ["text", "texts", "sentence", "sentences", "segment", "string", "language", "lang", "satz", "sprache"]
 _OTHER_WORDS = frozenset([*_TEXT_WORDS, "id", "nr", "no", "line", "number", "comment"])
+_NO_CODES = _OTHER_WORDS | {"bin", "ext", "mul", "new", "sid", "str", "und", "zxx"}
+"""What names of columns mean that are also codes of languages; the last ones say that a language is not known."""
 _WORD = re.compile(r"\b[a-z]{2,3}[-_](?:[a-z]{2}|[a-z]{4}|\d{3})\b|[^\s_.,:;()\[\]/-]+")
 
 _MIN_REPEATED = 10  # characters that are the same in two rows of a column without sentences
@@ -110,7 +113,7 @@ def states_machine(header: Sequence[str]) -> bool:
 def languages_of_columns(header: Sequence[str], file: CorpusFile) -> list[str]:
     """The languages after which the chosen columns are named, in their order, or those in the first row."""
     names = chosen_names(header, file)
-    return names if states_machine(header) else languages_of_header(names)
+    return names if states_machine(header) else languages_of_header(names, bool(file.header) or _names_columns(file))
 
 
 def _without_errors(pair: Pair) -> Pair:
@@ -189,7 +192,7 @@ def _is_repeated(text: str, next_text: str) -> bool:
 
 def _refuse_header(values: Sequence[str], columns: tuple[int, int], place: str, languages: Languages) -> None:
     texts = [values[column] for column in columns]
-    _refuse_other_languages(texts, place, languages)
+    _refuse_other_languages(texts, place, languages, is_header=False)
     if looks_like_header(texts, languages):
         shown = " and ".join(map(repr, texts))
         raise UndeclaredError(
@@ -210,9 +213,9 @@ def _refuse_contradiction(values: Sequence[str], columns: tuple[int, int], place
         )
 
 
-def _refuse_other_languages(values: Sequence[str], place: str, languages: Languages) -> None:
+def _refuse_other_languages(values: Sequence[str], place: str, languages: Languages, is_header: bool) -> None:
     """Check that two columns are not named after languages of which one is not among those of the corpus."""
-    named = [known_language(text.strip()) for text in values]
+    named = _named_languages(values, is_header)
     if None in named or len(set(named)) != len(named):  # the words "no" and "hi" are codes, too
         return
     if not all(any(names_language(text, language) for language in languages) for text in values):
@@ -231,7 +234,7 @@ def _find_columns(values: Sequence[str], file: CorpusFile, place: str, languages
         if found is None:
             refuse_variants(names, languages, place)
         if found is None and len(names) == 2:
-            _refuse_other_languages(names, place, languages)
+            _refuse_other_languages(names, place, languages, is_header=True)
         if found is None and (len(names) != 2 or _names_other_side(names, languages)):
             shown = ", ".join(map(repr, names))
             problem = f"{place}: no columns named {languages[0]!r} and {languages[1]!r}, only {shown}"
@@ -331,14 +334,30 @@ def looks_like_header(values: Iterable[str], languages: Iterable[str]) -> bool:
     )
 
 
-def languages_of_header(names: Iterable[str]) -> list[str]:
+def languages_of_header(names: Iterable[str], is_header: bool = False) -> list[str]:
     """The codes of columns that are named after languages, such as ``de-DE`` and ``English``; none if it is only one.
 
-    Words such as ``id``, which is also a code, do not name a language, nor do codes of three letters: many are words.
+    Words such as ``id``, which is also a code, do not name a language.
+
+    Args:
+        names: The texts of a row.
+        is_header: Whether they are certainly names, see `_named_languages`.
     """
-    words = (without_region(name) if looks_like_tag(name) else name for name in map(str.strip, names))
-    found = [code for word in words if word.casefold() not in _OTHER_WORDS and (code := known_language(word))]
-    return found if len(found) == len(set(found)) > 1 else []
+    found = _named_languages([name for name in names if name.strip().casefold() not in _NO_CODES], is_header)
+    codes = [code for code in found if code]
+    return codes if len(codes) == len(set(codes)) > 1 else []
+
+
+def _named_languages(names: Iterable[str], is_header: bool) -> list[str | None]:
+    """The language after which each column is named; None for other names.
+
+    Codes of three letters may be words: ``war`` and ``was``. They count in a header row, or next to another language.
+    """
+    words = [without_region(name) if looks_like_tag(name) else name for name in map(str.strip, names)]
+    found = list(map(known_language, words))
+    if is_header or any(found):
+        return [code or (word if is_known_code(word) else None) for code, word in zip(found, words, strict=True)]
+    return found
 
 
 def has_word(cell: str, words: frozenset[str]) -> bool:

@@ -39,7 +39,7 @@ def stated_languages(reference: CorpusReference) -> list[str]:
     texts = _places(_first_record(reference))[0]
     keys = [key for key in texts if isinstance(texts[key], str)]
     tags = [key for key in keys if looks_like_tag(key) and key not in SOURCE_WORDS | TARGET_WORDS]
-    return tags if len(tags) > 1 else languages_of_header(keys) or tags
+    return tags if len(tags) > 1 else languages_of_header(keys, is_header=True) or tags
 
 
 def named_languages(reference: CorpusReference, languages: Languages) -> list[str]:

@@ -24,6 +24,7 @@ Its table of all macrolanguages (IANA) has them, but also Malay for Indonesian, 
 _MORE_NAMES = {"castellano": "es", "ingilizce": "en", "汉语": "zh", "việt": "vi"}
 """Names that are not in the data of langcodes."""
 
+_SEVERAL_NAMES = 5
 _LOCALE_SCRIPTS = {"latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"}
 
 
@@ -177,6 +178,14 @@ def known_language(word: str) -> str | None:
     if len(word) == 2 and langcodes.tag_is_valid(word):
         return word.lower()
     return named_language(word)
+
+
+def is_known_code(word: str) -> bool:
+    """Whether a word is a code of three letters of a language that has names in several others, such as ``hsb``.
+
+    Thousands of languages, whose codes may be any word, have only an English name.
+    """
+    return len(word) == 3 and looks_like_tag(word) and len(_names_of(primary_language(word))) >= _SEVERAL_NAMES
 
 
 @lru_cache(maxsize=4096)
