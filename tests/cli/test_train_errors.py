@@ -40,7 +40,7 @@ ROWS: dict[str, tuple[str, bytes, str]] = {
     "empty tsv": ("tsv", b"", "x.tsv: contains no sentence pairs"),
     "broken JSON": ("jsonl", b'{"de": "a", "en": "b"}\n{"de": "a", \n', "x.jsonl line 2: invalid JSON"),
     "no object": ("jsonl", b'["a", "b"]\n', "x.jsonl line 1: a JSON array; write one object per line instead"),
-    "other languages": ("jsonl", b'{"fr": "a", "en": "b"}\n', "x.jsonl line 1: expected strings under 'de' and 'en'"),
+    "other languages": ("jsonl", b'{"fr": "a", "en": "b"}\n', "x.jsonl: no record in de and en, only in fr (1"),
     "number for text": ("jsonl", b'{"de": "a", "en": 7}\n', "x.jsonl line 1: the values of 'de' and 'en' must be str"),
     "NUL spelled in JSON": ("jsonl", b'{"de": "a\\u0000", "en": "b"}\n', "x.jsonl line 1: control character U+0000"),
     "damaged gzip": ("tsv.gz", gzip.compress(b"a\tb\n" * 999)[:-9], "x.tsv.gz: gzip file truncated or damaged"),

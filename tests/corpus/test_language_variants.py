@@ -16,7 +16,7 @@ import pytest
 from openpyxl import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
-from dragoman.corpus.corpus import find_languages, pair_languages, read_corpus
+from dragoman.corpus.corpus import find_languages, has_pairs, pair_languages, read_corpus
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.chunked_reader import ChunkedReader
@@ -172,6 +172,17 @@ def test_codes_of_three_letters_name_languages(write: Write, tmp_path: Path) -> 
     assert find_languages([write(tmp_path / "cs", [{"en": "one", "hsb": "a"}])]) == ("en", "hsb")
     with pytest.raises(UserError, match="hsb"):
         read_pairs(references[1], ("en", "cs"))
+
+
+@pytest.mark.filterwarnings("ignore:.* lack .*not used:UserWarning")
+@pytest.mark.parametrize("write", [write_tmx, write_jsonl, write_nested_jsonl, *OF_COLUMNS])
+def test_units_may_lack_a_language(write: Write, tmp_path: Path) -> None:
+    reference = write(tmp_path, [{"de": "eins", "hsb": "jedyn"}, {"hsb": "dwaj", "dsb": "dwa"}, {"de": "drei"}])
+    for languages, texts in ((("de", "hsb"), ["eins"]), (("hsb", "dsb"), ["dwaj"]), (("dsb", "hsb"), ["dwa"])):
+        assert has_pairs(reference, languages, None)
+        pairs = read_corpus(reference, source_language=languages[0], target_language=languages[1])
+        assert [pair.source for pair in pairs if pair.complete] == texts
+    assert not has_pairs(reference, ("de", "dsb"), None)
 
 
 @pytest.mark.parametrize("write", OF_COLUMNS[:3])

@@ -138,7 +138,12 @@ BAD_FILES = {
     "huge number": ("t.jsonl", b"9" * 9_999, "t.jsonl line 1: invalid JSON: "),
     "JSON array over several lines": ("t.jsonl", b'[\n{"de": "a"}\n]\n', "t.jsonl line 1: a JSON array; write one"),
     "JSON list": ("t.jsonl", b'["a", "b"]\n', "t.jsonl line 1: a JSON array; write one object per line instead"),
-    "missing key": ("t.jsonl", b'{"de": "a", "fr": "b"}\n', "t.jsonl line 1: expected strings under 'de' and 'en'"),
+    "missing key": (
+        "t.jsonl",
+        b'{"de": "a", "en": "b"}\n{"text": "a"}\n',
+        "t.jsonl line 2: expected strings under 'de' and 'en'",
+    ),
+    "other languages": ("t.jsonl", b'{"de": "a", "fr": "b"}\n', "no record in de and en, only in de (1 record), fr (1"),
     "no key": ("t.jsonl", b"{}\n", "found the keys (none)"),
     "JSON number": (
         "t.jsonl",

@@ -348,6 +348,11 @@ def languages_of_header(names: Iterable[str], is_header: bool = False) -> list[s
     return codes if len(codes) == len(set(codes)) > 1 else []
 
 
+def language_of_name(name: str) -> str | None:
+    """The language after which a column or a key is named, which is certainly a name; None for other names."""
+    return None if name.strip().casefold() in _NO_CODES else _named_languages([name], is_header=True)[0]
+
+
 def _named_languages(names: Iterable[str], is_header: bool) -> list[str | None]:
     """The language after which each column is named; None for other names.
 

@@ -6,23 +6,37 @@ Other keys are found as the columns of a table are, such as ``German`` or ``src`
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from dragoman.corpus.checks import existing_file, warn_of_unused
-from dragoman.corpus.columns import SOURCE_WORDS, TARGET_WORDS, languages_of_header, match_languages, named_among
+from dragoman.corpus.columns import (
+    SOURCE_WORDS,
+    TARGET_WORDS,
+    language_of_name,
+    languages_of_header,
+    match_languages,
+    named_among,
+)
 from dragoman.corpus.lines import LineError, check_text, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import join_lines
 from dragoman.corpus.references import as_corpus_file, file_name
 from dragoman.corpus.rows import open_without_columns
-from dragoman.corpus.translation_units import Variants, choose_variants, warn_of_variants
+from dragoman.corpus.translation_units import (
+    FIRST_UNITS,
+    Variants,
+    choose_variants,
+    require_languages,
+    warn_of_variants,
+)
 from dragoman.errors import UserError
-from dragoman.languages.codes import looks_like_tag, same_language
+from dragoman.languages.codes import looks_like_tag
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .jsonl file"
@@ -35,30 +49,30 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
 
 
 def stated_languages(reference: CorpusReference) -> list[str]:
-    """The keys in the first line that look like languages, or the codes of two that are names of languages."""
-    texts = _places(_first_record(reference))[0]
-    keys = [key for key in texts if isinstance(texts[key], str)]
+    """The keys of the first records that look like languages, or the codes of two that are names of languages."""
+    places = (_places(record)[0] for record in _first_records(reference))
+    keys = list(dict.fromkeys(key for texts in places for key, text in texts.items() if isinstance(text, str)))
     tags = [key for key in keys if looks_like_tag(key) and key not in SOURCE_WORDS | TARGET_WORDS]
     return tags if len(tags) > 1 else languages_of_header(keys, is_header=True) or tags
 
 
 def named_languages(reference: CorpusReference, languages: Languages) -> list[str]:
-    """Those of two languages after which keys in the first line are named; errors as for `stated_languages`."""
-    return named_among(chain.from_iterable(_places(_first_record(reference))), languages)
+    """Those of two languages after which keys of the first records are named; errors as for `stated_languages`."""
+    places = chain.from_iterable(map(_places, _first_records(reference)))
+    return named_among(dict.fromkeys(chain.from_iterable(places)), languages)
 
 
-def _first_record(reference: CorpusReference) -> dict[str, Any]:
+def _first_records(reference: CorpusReference) -> list[dict[str, Any]]:
     path = existing_file(file_name(reference))
     with closing(read_lines(path, as_corpus_file(reference).encoding)) as lines:
-        return next(_records(lines, path), (1, {}))[1]
+        return [record for _, record in islice(_records(lines, path), FIRST_UNITS)]
 
 
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
-    """The pairs of a file; blank lines are ignored, and so are records in another variant of a language."""
+    """The pairs of a file; blank lines are ignored, and so are records without one of the languages."""
+    found = Counter[str]()
     with closing(read_lines(path, encoding)) as lines:
-        records, variants = choose_variants(
-            _records(lines, path), languages, lambda each: chain.from_iterable(_places(each[1]))
-        )
+        records, variants = choose_variants(_records(lines, path), languages, lambda each: _keys(each[1]))
         total = used = 0
         for number, record in records:
             try:
@@ -66,9 +80,12 @@ def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pa
                 if pair := _to_pair(record, languages, variants):
                     used += 1
                     yield pair
+                elif not used:
+                    found.update(_language_keys(_keys(record), languages))
             except LineError as error:
                 raise UserError(f"{path} line {number}: {error}") from None
-    what = f"records have other variants of {languages[0]} or {languages[1]}, and are not used"
+    require_languages(used > 0 or not total, found, languages, str(path), "record")
+    what = f"records lack {languages[0]} or {languages[1]}, and are not used"
     warn_of_unused(str(path), total - used, total, what)
     warn_of_variants(variants, languages, str(path))
 
@@ -88,7 +105,7 @@ def _places(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _to_pair(record: dict[str, Any], languages: Languages, variants: tuple[Variants, Variants]) -> Pair | None:
-    """The pair of a record; None if it has one in other variants of the languages."""
+    """The pair of a record; None if it has text in other languages, or other variants of them."""
     places = _places(record)
     for texts in places:
         keys = tuple(key for key, text in texts.items() if isinstance(text, str | None))
@@ -98,13 +115,23 @@ def _to_pair(record: dict[str, Any], languages: Languages, variants: tuple[Varia
     for texts in places:
         if found := _find_keys(tuple(texts), languages, variants):
             raise LineError(f"the values of {found[0]!r} and {found[1]!r} must be strings or null")
-    tags = [key for texts in places for key in texts if looks_like_tag(key)]
-    if all(any(same_language(tag, language) for tag in tags) for language in languages):
+    if _language_keys(_keys(record), languages):
         return None
     raise LineError(
         f"expected strings under {languages[0]!r} and {languages[1]!r} (at the top level or under 'translation') or "
         f"under 'source' and 'target', found the keys {', '.join(map(repr, record)) or '(none)'}"
     )
+
+
+def _keys(record: dict[str, Any]) -> tuple[str, ...]:
+    """All keys where a record may have its texts."""
+    return tuple(dict.fromkeys(chain.from_iterable(_places(record))))
+
+
+@lru_cache
+def _language_keys(keys: tuple[str, ...], wanted: Languages) -> list[str]:
+    """The keys that are named after languages."""
+    return [key for key in keys if language_of_name(key) or named_among([key], wanted)]
 
 
 def _find_keys(
