@@ -27,6 +27,10 @@ class UserError(Exception):
         super().__init__("\n".join(map(shortened_in_the_middle, escape_controls(message).split("\n"))))
 
 
+class OtherLanguagesError(UserError):
+    """A corpus has no text in one of the languages that are wanted; it may have text in others."""
+
+
 def escape_controls(text: str) -> str:
     """The text with control characters as escape sequences, such as ``\\u202e``, so that a terminal shows them."""
     return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)

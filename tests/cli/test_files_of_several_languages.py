@@ -58,6 +58,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "words.tsv").write_text("Tag\tday\nSohn\tson\n", "utf-8")
     (tmp_path / "src.jsonl").write_text('{"src": "Hund", "tgt": "dog"}\n', "utf-8")
     (tmp_path / "messages.po").write_text(PO, "utf-8")
+    (tmp_path / "damaged.tmx").write_text(TMX[:60], "utf-8")
+    for name, code in (("one", "hsb"), ("two", "de")):
+        (tmp_path / name).write_text("\n".join(WORDS[code]) + "\n", "utf-8")
     return tmp_path
 
 
@@ -116,6 +119,7 @@ def read(found: FoundTexts) -> dict[Languages, int]:
         (["files.jsonl"], "de,hsb,dsb", {("de", "hsb"): 3, ("de", "dsb"): 3, ("hsb", "dsb"): 3}),
         (["messages.po", "v.de", "v.en"], "en,hsb,de", {("en", "hsb"): 1, ("de", "en"): 1}),
         (["unnamed.tsv"], "hsb,de", {("hsb", "de"): 3}),
+        (["one", "two"], "hsb,de", {("hsb", "de"): 3}),
         *(
             (["all.de", "all.hsb", file], "hsb,de", {("de", "hsb"): 3, ("hsb", "de"): 3})
             for file in ("unnamed.tsv", "unnamed.csv", "sides.jsonl")  # read by their order
@@ -224,7 +228,16 @@ def test_several_files_of_the_same_languages_have_one_direction(folder: Path) ->
             "de,hsb,dsb",
             "v.en and v.pt-PT: text in en-pt-PT; --languages lists only de, hsb, dsb: list",
         ),
-        (["all.de", "all.hsb", "one", "two"], "de,hsb", "one and two: no text in two of the languages was found"),
+        (["all.de", "all.hsb", "one", "two"], "de,hsb,dsb", "one and two: no text in two of the languages was found"),
+        (["v.de", "v.en"], "de,hsb", "v.de and v.en: text in de-en; --languages lists only de, hsb"),
+        *(
+            ([f"missing{suffix}"], "de,hsb,dsb", f"missing{suffix}: no such file")
+            for suffix in (*TABLES, ".xlsx", ".tmx", ".xlf", ".po", ".zip", ".tsv.gz")
+        ),
+        (["al.{lang}"], "de,hsb,dsb", "al.de: no such file; did you mean 'all.de'?"),
+        (["damaged.tmx"], "de,hsb,dsb", "damaged.tmx line 2: not well-formed XML"),
+        (["multi30k:trian"], "de,en,fr", "did you mean 'train'?"),
+        (["multi30:train"], "de,en,fr", "did you mean 'multi30k'?"),
         (["memory.tmx"], "de,hsb,fr", "no file has text in fr"),
         (["unnamed.tsv"], "de,hsb,dsb", "or it does not name both"),
         (

@@ -274,13 +274,17 @@ def _in_languages(
     reference: CorpusReference, codes: Sequence[str], data_directory: Path | None
 ) -> list[CorpusReference]:
     """The corpus in every two of these languages that it names and has; of only two, it need not name them."""
+    from dragoman.corpus import aligned
     from dragoman.corpus.corpus import has_pairs, pair_languages
-    from dragoman.corpus.references import as_corpus_file
+    from dragoman.corpus.references import as_corpus_file, file_name
     from dragoman.settings import FilePair
 
     if isinstance(reference, FilePair):
         (languages,) = pair_languages([reference], codes)
+        languages = languages or ((codes[0], codes[1]) if len(codes) == 2 else None)
         return [_state(reference, languages)] if languages and set(languages) <= set(codes) else []
+    if aligned.recognizes(reference):
+        codes = aligned.languages_with_files(file_name(reference), codes)
     found = [
         stated
         for languages in combinations(codes, 2)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from functools import partial
 from itertools import chain, zip_longest
@@ -36,6 +37,15 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
     pattern = as_corpus_file(reference)
     source, target = (pattern.file.replace("{lang}", language) for language in languages)
     return open_files(name, source, target, pattern.encoding)
+
+
+def languages_with_files(pattern: str, languages: Iterable[str]) -> list[str]:
+    """Those of some languages for which there is a file; UserError if there are fewer than two."""
+    files = {language: pattern.replace("{lang}", language) for language in languages}
+    found = [language for language, file in files.items() if os.path.exists(os.path.expanduser(file))]
+    if len(found) < 2:
+        list(map(existing_file, files.values()))
+    return found
 
 
 def open_files(name: str, source: str, target: str, encoding: str | None = None) -> Corpus:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.errors import UserError, nearest
+from dragoman.errors import OtherLanguagesError, UserError, nearest
 
 CHECKSUMS = {
     "multi30k/train.cs.gz": "a65adb8b32e3bc664f21ecba7a6e7f6950fd1f405e135f7c312faabdb6255077",
@@ -85,7 +85,7 @@ class CatalogEntry:
             )
         for language in languages:
             if language not in self.languages:
-                raise UserError(f"{self.name} has no language {language!r}, only {', '.join(self.languages)}")
+                raise OtherLanguagesError(f"{self.name} has no language {language!r}, only {', '.join(self.languages)}")
 
     def file(self, split: str, language: str) -> CatalogFile:
         """The file of one split in one language."""

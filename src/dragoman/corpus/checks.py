@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dragoman.corpus.pair import Pair
-from dragoman.errors import UserError, nearest
+from dragoman.errors import OtherLanguagesError, UserError, nearest
 
 
 def existing_file(name: str) -> Path:
@@ -38,7 +38,7 @@ def require_text(pairs: Iterator[Pair], name: str, sides: tuple[str, str] | None
         sides: What the message calls each side, if it is a separate file.
 
     Raises:
-        UserError: After the last pair, if one side had no text at all.
+        UserError: After the last pair, if one side had no text at all; an `OtherLanguagesError` if the other one had.
     """
     number = 0
     source_has_text = target_has_text = False
@@ -52,7 +52,8 @@ def require_text(pairs: Iterator[Pair], name: str, sides: tuple[str, str] | None
     names = sides or (f"source side of {name}", f"target side of {name}")
     for has_text, side in zip((source_has_text, target_has_text), names, strict=True):
         if not has_text:
-            raise UserError(f"{side}: only empty lines ({number:,})")
+            has_other = source_has_text or target_has_text
+            raise (OtherLanguagesError if has_other else UserError)(f"{side}: only empty lines ({number:,})")
 
 
 def warn_of_unused(name: str, unused: int, total: int, what: str) -> None:

@@ -27,7 +27,7 @@ from dragoman.corpus.delimited import CSV, TSV
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import UndeclaredError, describe_reference, file_name, has_suffix
-from dragoman.errors import UserError, nearest
+from dragoman.errors import OtherLanguagesError, UserError, nearest
 from dragoman.languages.codes import (
     find_language,
     is_one_variant,
@@ -319,6 +319,9 @@ def has_pairs(reference: CorpusReference, languages: Languages, data_directory: 
     """Whether a corpus has a pair in two languages that it names; a memory is read as far as the first one.
 
     Columns and keys such as ``source`` name none: a corpus with them would have pairs in any two languages.
+
+    Raises:
+        UserError: The corpus is missing or damaged.
     """
     source, target = languages
     try:
@@ -331,7 +334,7 @@ def has_pairs(reference: CorpusReference, languages: Languages, data_directory: 
             return any(pair.complete for pair in pairs)
     except UndeclaredError as error:
         raise error if error.file else error.of_corpus(reference, languages) from None
-    except UserError:
+    except OtherLanguagesError:
         return False
 
 

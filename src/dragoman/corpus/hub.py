@@ -12,7 +12,7 @@ from dragoman.corpus.checks import require_text
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import OF_FILES, corpus_name, file_name, refuse_settings
-from dragoman.errors import UserError
+from dragoman.errors import OtherLanguagesError, UserError
 from dragoman.settings import CorpusReference
 from dragoman.text.normalization import replace_forbidden
 
@@ -70,7 +70,7 @@ def _to_pair(translation: dict[str, Any], place: str, languages: Languages) -> P
     for language in languages:
         text = translation.get(language)
         if not isinstance(text, str):
-            raise UserError(f"{place}: no text in {language!r}; it has {', '.join(translation)}")
+            raise OtherLanguagesError(f"{place}: no text in {language!r}; it has {', '.join(translation)}")
         if len(text) > MAX_LINE_CHARACTERS:
             raise UserError(f"{place}: longer than {MAX_LINE_CHARACTERS:,} characters")
         texts.append(replace_forbidden(text))

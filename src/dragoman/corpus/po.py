@@ -14,7 +14,7 @@ from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import make_pair
 from dragoman.corpus.references import as_corpus_file, file_name
 from dragoman.corpus.rows import open_without_columns
-from dragoman.errors import UserError, counted
+from dragoman.errors import OtherLanguagesError, UserError, counted
 from dragoman.languages.codes import find_language, same_language, tag_of_locale
 from dragoman.markup.po import PluralForms, find_charset, parse_header, read_messages
 from dragoman.markup.units import State
@@ -103,8 +103,10 @@ def _find_direction(path: Path, declared: str, languages: Languages) -> bool:
         if find_language(languages[0], (tag_of_locale(tag),)):
             return False
     if declared:
-        raise UserError(f"{path}: its translations are in {declared}, not in {languages[0]} or {languages[1]}")
-    raise UserError(
+        raise OtherLanguagesError(
+            f"{path}: its translations are in {declared}, not in {languages[0]} or {languages[1]}"
+        )
+    raise OtherLanguagesError(
         f"{path}: the language of its translations is not known; if it is {languages[1]}, add "
         f"'Language: {languages[1]}\\n' to its header, or name the file {languages[1]}.po; if it is {languages[0]}, do "
         f"the same with {languages[0]}"

@@ -14,7 +14,7 @@ import langcodes
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.pair_text import join_lines, make_pair
 from dragoman.corpus.xml_encoding import decode_xml
-from dragoman.errors import UserError, counted
+from dragoman.errors import OtherLanguagesError, counted
 from dragoman.languages.codes import find_language
 from dragoman.languages.scripts import has_no_spaces
 from dragoman.markup.units import is_seam, is_segment
@@ -202,12 +202,12 @@ def require_languages(matched: bool, found: Counter[str], languages: Languages, 
     """Check that a file had pairs in the languages.
 
     Raises:
-        UserError: It had none; lists the most frequent languages that were found.
+        OtherLanguagesError: It had none; lists the most frequent languages that were found.
     """
     if matched:
         return
     if not found:
-        raise UserError(f"{name}: no {noun} with text in two languages")
+        raise OtherLanguagesError(f"{name}: no {noun} with text in two languages")
     shown = ", ".join(f"{language} ({counted(number, noun)})" for language, number in found.most_common(_SHOWN))
     more = ", …" if len(found) > _SHOWN else ""
-    raise UserError(f"{name}: no {noun} in {languages[0]} and {languages[1]}, only in {shown}{more}")
+    raise OtherLanguagesError(f"{name}: no {noun} in {languages[0]} and {languages[1]}, only in {shown}{more}")

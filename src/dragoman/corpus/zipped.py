@@ -15,7 +15,7 @@ from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import as_corpus_file, file_name
 from dragoman.corpus.rows import open_without_columns
 from dragoman.corpus.tmx import memory_languages, read_tmx
-from dragoman.errors import UserError
+from dragoman.errors import OtherLanguagesError, UserError
 from dragoman.languages.codes import language_variants, looks_like_tag
 from dragoman.settings import CorpusReference
 
@@ -77,7 +77,7 @@ def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pa
         memories = _memories(names)
         if len(memories) != 1:
             shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
-            raise UserError(
+            raise OtherLanguagesError(
                 f"{path}: expected two files that end in .{languages[0]} and .{languages[1]}, or one .tmx file, but it "
                 f"contains {shown or 'no files'}; extract the right ones"
             )
