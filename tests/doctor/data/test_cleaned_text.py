@@ -9,10 +9,11 @@ from damaged_corpora import clean_lines, two_files, write_files
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Pair
+from dragoman.corpus.writers import write_corpus
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_corpora, clean_data
-from dragoman.doctor.data.corpora import Corpora
+from dragoman.doctor.data.corpora import Corpora, group_corpora
 from dragoman.errors import UserError
-from dragoman.settings import Data, FilePair
+from dragoman.settings import CorpusFile, CorpusReference, Data, FilePair
 from dragoman.system.progress import no_log
 
 SIZE = 600
@@ -57,6 +58,21 @@ def test_what_is_left_out_is_counted_and_listed(damaged: Corpora) -> None:
     assert len(set(kept)) == cleaned.kept
     rows = [line.split("\t") for line in cleaned.listings[0].read_text("utf-8").splitlines()[1:]]
     assert [int(row[1]) for row in rows] == [1, 2, 21, 22, 23, SIZE + 1, SIZE + 2, SIZE + 3]
+
+
+@pytest.mark.parametrize("form", ["two files", "jsonl", "tmx"])
+def test_held_out_text_may_be_in_the_other_order(form: str, damaged: Corpora, tmp_path: Path) -> None:
+    (train,), (test,) = damaged.train, damaged.held_out
+    assert isinstance(train, FilePair)
+    assert isinstance(test, FilePair)
+    stated = train.model_copy(update={"languages": ("de", "en")})
+    other: CorpusReference = FilePair(source=test.target, target=test.source, languages=("en", "de"))
+    if form != "two files":
+        pairs = read_corpus(test, source_language="de", target_language="en")
+        write_corpus(pairs, str(tmp_path / f"test.{form}"), ("de", "en"))
+        other = CorpusFile(file=str(tmp_path / f"test.{form}"), languages=("en", "de"))
+    (corpora,) = group_corpora(("de", "en"), [stated], [other], None)
+    assert clean_corpora(corpora, no_log).reasons["test-overlap"] == 2
 
 
 def test_text_is_checked_once(damaged: Corpora, tmp_path: Path) -> None:

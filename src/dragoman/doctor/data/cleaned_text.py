@@ -18,7 +18,7 @@ from dragoman.dataset.joined import join_texts
 from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs, mark_machine_made
 from dragoman.doctor.data.check import PASSES, check_corpora
 from dragoman.doctor.data.cleaned_copy import DROPPED
-from dragoman.doctor.data.corpora import Corpora, corpora_of_recipe
+from dragoman.doctor.data.corpora import Corpora, corpora_of_recipe, stated_languages
 from dragoman.doctor.findings.finding import Finding
 from dragoman.errors import UserError, counted
 from dragoman.settings import CorpusReference, Data, FilePair, WeightedCorpus
@@ -194,6 +194,7 @@ def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None, update: 
         "format": FORMAT,
         "version": __version__,
         "languages": [corpora.source_language, corpora.target_language],
+        "stated": [stated_languages(each) for each in (*corpora.train, *corpora.held_out)],
         "corpora": [train.fingerprint, held_out.fingerprint],
     }
 

@@ -64,7 +64,7 @@ def group_corpora(
     held_out: Sequence[CorpusReference],
     data_directory: Path | None,
 ) -> list[Corpora]:
-    """Corpora in each pair of languages, in the order of the training corpora.
+    """Corpora in each pair of languages, in the order of the training corpora; held-out text may be in the other order.
 
     Args:
         languages: Those of corpora that state none.
@@ -77,7 +77,7 @@ def group_corpora(
         Corpora(
             *pair,
             train=[each for each in train if (stated_languages(each) or languages) == pair],
-            held_out=[each for each in held_out if (stated_languages(each) or languages) == pair],
+            held_out=[each for each in held_out if set(stated_languages(each) or languages) == set(pair)],
             data_directory=data_directory,
         )
         for pair in pairs
