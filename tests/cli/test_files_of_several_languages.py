@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from many_bundles import make_many
 
 from dragoman.cli.text_references import FileOptions, FoundTexts, find_held_out, find_texts, pair_files
 from dragoman.cli.training_texts import TrainingTexts
@@ -276,8 +277,8 @@ def test_held_out_text_is_in_a_direction_of_the_training_text(folder: Path) -> N
     train = find_texts(PATHS, FileOptions())
     assert len(find_held_out(["all.hsb", "all.de"], FileOptions(), train)) == 1
     assert len(find_held_out(["all.de", "all.hsb", "all.dsb"], FileOptions(), train)) == 2, "without dsb-hsb"
-    with pytest.raises(UserError, match="text in dsb-hsb; the training text is in de-hsb"):
-        find_held_out(["all.de", "all.hsb", "all.dsb", "all.hsb"], FileOptions(), find_texts(PATHS, FileOptions()))
+    with pytest.raises(UserError, match="text in de-en; the training text is in de-hsb"):
+        find_held_out(["all.de", "all.hsb", "v.de", "v.en"], FileOptions(), train)
     with pytest.raises(UserError, match="one and two: no text in two of the languages was found"):
         find_held_out(["all.de", "all.hsb", "one", "two"], FileOptions(), train)
     german = find_texts(PATHS[:2], FileOptions())
@@ -289,6 +290,30 @@ def test_held_out_text_is_in_a_direction_of_the_training_text(folder: Path) -> N
     (reference,) = find_held_out(["v.en", "v.pt-PT"], FileOptions(), portuguese)
     assert isinstance(reference, FilePair)
     assert reference.languages == ("en", "pt-PT")
+
+
+@pytest.mark.parametrize("held_out", ["validation", "test"])
+def test_held_out_text_may_be_in_a_direction_of_shared_lines(
+    held_out: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"validation": (), "test": (), held_out: ["all.dsb", "all.hsb"]}
+    texts = TrainingTexts(PATHS, files["validation"], files["test"], FileOptions(), 1.0, None, keep_all=True)
+    with pytest.raises(UserError, match=r"all.dsb and all.hsb.* text in dsb-hsb, but .* share too few lines"):
+        texts.plan()
+    for code in ("hsb", "dsb"):
+        (folder / f"de-{code}" / "train.de").write_text("".join(f"{word}\n" for word in WORDS["de"]), "utf-8")
+    monkeypatch.setattr("dragoman.dataset.joined.LEAST_SHARED", 3)
+    data = texts.plan().recipe().data
+    assert ("hsb", "dsb") in data.directions
+    assert [each.languages for each in getattr(data, held_out)] == [("dsb", "hsb")]
+
+
+def test_held_out_text_may_be_in_a_direction_of_the_bundle_to_start_from(folder: Path) -> None:
+    make_many().save(folder / "bundle")
+    texts = TrainingTexts(["all.de", "all.hsb"], ["v.en", "v.de"], (), FileOptions(), 1.0, None, start_from="bundle")
+    (held_out,) = texts.texts().validation
+    assert isinstance(held_out, FilePair)
+    assert held_out.languages == ("en", "de")
 
 
 def test_the_plan_has_all_directions_and_its_recipe_can_be_read(folder: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -104,9 +104,9 @@ class TrainingTexts:
         """The text as it is planned for."""
         from dragoman.planning.plan import Texts
 
-        found = self._found
-        validation = find_held_out(self.validation, self.files, found, self.data_directory)
-        test = find_held_out(self.test, self.files, found, self.data_directory)
+        found, trained = self._found, self._trained
+        validation = find_held_out(self.validation, self.files, trained, self.data_directory)
+        test = find_held_out(self.test, self.files, trained, self.data_directory)
         refuse_meaningless_options([*self.train, *self.validation, *self.test], self.files)
         return Texts(
             found.languages,
@@ -129,6 +129,19 @@ class TrainingTexts:
             if recipe_of_run(self.start_from).data.directions:  # the text is for directions of a model with several
                 return state_directions(found)
         return found
+
+    @property
+    def _trained(self) -> FoundTexts:
+        """The corpora with all directions that may be trained: those that share lines, and those of old text, too."""
+        from dragoman.planning.student import recipe_of_run
+        from dragoman.settings.data import joined_directions
+
+        found = self._found
+        if not found.directions:
+            return found
+        old = recipe_of_run(self.start_from).data.directions if self.start_from else ()
+        directions = dict.fromkeys([*found.directions, *joined_directions(found.directions), *old])
+        return replace(found, directions=tuple(directions))
 
     def _languages_of_start(self) -> Languages:
         from dragoman.planning.student import recipe_of_run

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
 from pathlib import Path
 
 from dragoman.corpus.pair import Languages, Pair
+from dragoman.corpus.references import describe_reference
 from dragoman.dataset.pairs import find_training_corpora
 from dragoman.dataset.prepare import describe_tokens_per_word
 from dragoman.dataset.tokenizer_training import balance
@@ -57,7 +57,7 @@ from dragoman.planning.machine_text import weigh_machine_text
 from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with, share_of_known_tokens, train_on_sample
 from dragoman.recipe import build_recipe, overridden
 from dragoman.settings import CorpusReference, Data, Model, Recipe, Text, WeightedCorpus
-from dragoman.settings.data import can_be_joined
+from dragoman.settings.data import joined_directions
 from dragoman.system.progress import Log, Update, no_log, no_update
 from dragoman.system.time_limit import TimeLimit
 from dragoman.text.multilingual import name_direction
@@ -111,10 +111,7 @@ class Texts:
 
     def with_joined(self) -> Texts:
         """The text with the directions, too, in which there may be pairs because corpora share lines."""
-        pairs = set(map(frozenset, self.directions))
-        codes = dict.fromkeys(code for direction in self.directions for code in direction)
-        joined = [each for each in permutations(codes, 2) if can_be_joined(each, pairs)]
-        return replace(self, directions=(*self.directions, *joined))
+        return replace(self, directions=(*self.directions, *joined_directions(self.directions)))
 
     def data(self) -> Data:
         """The text as the section of a recipe."""
@@ -292,6 +289,7 @@ def plan_recipe(
             directions = tuple(dict.fromkeys([*texts.directions, *with_text])) if old_directions else ()
             texts = replace(texts, train=[*texts.train, *old], directions=directions, named=texts.name)
             facts = replace(facts, old_share=share, old_likeness=likeness)
+    _refuse_untrained(texts)
     machine = measure_chosen_speed(overrides)
     if limit:
         sentences = (1 + len(texts.test)) * MAX_HELD_OUT
@@ -306,6 +304,17 @@ def plan_recipe(
     learned = train_on_sample(sample, texts.languages, recipe.text)
     start = replace(start, known_tokens=share_of_known_tokens(learned, tokenizers, sample))
     return plan_with(texts, facts_with(facts, learned, sample), minutes, machine, cleaned, start)
+
+
+def _refuse_untrained(texts: Texts) -> None:
+    """Check that held-out text is in directions that are trained: corpora may share too few lines for one."""
+    data, trained = texts.data(), ", ".join(map(name_direction, texts.directions))
+    for each in (*texts.validation, *texts.test):
+        if trained and not data.directions_of(each):
+            raise UserError(
+                f"{describe_reference(each)}: text in {name_direction(data.languages_of(each))}, but there is no text "
+                f"to train that, and corpora share too few lines; the directions are {trained}"
+            )
 
 
 def measure_subwords(

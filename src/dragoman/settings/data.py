@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from itertools import chain
+from collections.abc import Sequence, Set
+from itertools import chain, permutations
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -316,6 +316,12 @@ def can_be_joined(direction: tuple[str, str], pairs: Set[frozenset[str]]) -> boo
     others = frozenset[str]().union(*pairs) - {source, target}
     is_connected = any({frozenset((source, other)), frozenset((other, target))} <= pairs for other in others)
     return is_connected and frozenset(direction) not in pairs
+
+
+def joined_directions(directions: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The directions without text for which text in these may share lines."""
+    codes, pairs = dict.fromkeys(chain.from_iterable(directions)), set(map(frozenset, directions))
+    return [each for each in permutations(codes, 2) if can_be_joined(each, pairs)]
 
 
 def direction_problem(data: Data) -> str | None:
