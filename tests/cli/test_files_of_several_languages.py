@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from many_bundles import make_many
+from many_bundles import texts as many_texts
 
 from dragoman.cli.text_references import FileOptions, FoundTexts, find_held_out, find_texts, pair_files
 from dragoman.cli.training_texts import TrainingTexts
@@ -314,6 +315,28 @@ def test_held_out_text_may_be_in_a_direction_of_the_bundle_to_start_from(folder:
     (held_out,) = texts.texts().validation
     assert isinstance(held_out, FilePair)
     assert held_out.languages == ("en", "de")
+
+
+def test_the_plan_counts_old_text(folder: Path) -> None:
+    make_many([("de", "en"), ("en", "de")]).save(folder / "bundle")
+    for code, lines in many_texts("train", 30).items():
+        (folder / f"train.{code}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    texts = TrainingTexts(
+        ["de-hsb/train.de", "de-hsb/train.hsb"], (), (), FileOptions(), 1.0, None, keep_all=True, start_from="bundle"
+    )
+    planned = texts.plan()
+    recipe = planned.recipe()
+    assert (planned.facts.old_share, recipe.data.temperature) == (pytest.approx(1.0, rel=0.01), 1)
+    assert set(recipe.data.directions) == {("de", "hsb"), ("hsb", "de"), ("de", "en"), ("en", "de")}
+    for shown in (planned.summary(recipe), recipe_text(planned.name, planned.choices)):
+        assert re.findall(r"de-hsb\b.*? (\d+%)", shown)[:1] == ["25%"]
+        assert re.findall(r"de-en\b.*? (\d+%)", shown)[:1] == ["25%"]
+    read = re.findall(r"(\w+-\w+): (\d+) pairs, 25% of the steps, read ([\d.]+) times", planned.summary(recipe))
+    pairs = {name: (int(number), float(times)) for name, number, times in read}
+    assert pairs["de-hsb"][0] == pairs["hsb-de"][0] == 3
+    assert pairs["de-en"][0] == 30
+    assert pairs["de-hsb"][1] == pytest.approx(planned.expect(recipe).epochs, abs=0.1)
+    assert pairs["de-en"][1] == pytest.approx(pairs["de-hsb"][1] / 10, rel=0.02)
 
 
 def test_the_plan_has_all_directions_and_its_recipe_can_be_read(folder: Path) -> None:

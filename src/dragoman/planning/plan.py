@@ -213,8 +213,8 @@ class PlannedRecipe:
 def _describe_directions(facts: TextFacts, temperature: float, epochs: float) -> Iterator[str]:
     """What each direction of a model with several contributes, and how often its text is read."""
     for direction, share in direction_shares(facts, temperature).items():
-        pairs = facts.by_direction[direction]
-        times = epochs * share * facts.pairs / max(1, pairs)
+        pairs = facts.by_direction.get(direction, 0) + facts.old_by_direction.get(direction, 0)
+        times = epochs * share * facts.pairs_per_epoch / max(1, pairs)
         yield f"{name_direction(direction)}: {counted(pairs, 'pair')}, {share:.0%} of the steps, read {times:.1f} times"
     if facts.tokens_per_word:
         yield f"tokens per word: {describe_tokens_per_word(facts.tokens_per_word)}"
@@ -288,7 +288,7 @@ def plan_recipe(
             with_text = [each for each in old_directions if each in old_facts.by_direction]
             directions = tuple(dict.fromkeys([*texts.directions, *with_text])) if old_directions else ()
             texts = replace(texts, train=[*texts.train, *old], directions=directions, named=texts.name)
-            facts = replace(facts, old_share=share, old_likeness=likeness)
+            facts = facts.with_old_text(old_facts, share, likeness)
     _refuse_untrained(texts)
     machine = measure_chosen_speed(overrides)
     if limit:

@@ -73,7 +73,8 @@ class TextFacts:
         old_share: Pairs of old text in an epoch for each of these, if training starts from a bundle.
         old_likeness: How similar the old text is, at most 1; see `text_in_common`.
         by_direction: Pairs in each direction of a model with several, each counted once.
-        weights: The sum of their weights.
+        old_by_direction: The same of old text.
+        weights: The sum of the weights of both.
         tokens_per_word: Of each language of such a model: far more than in the others, if its words are split up.
     """
 
@@ -88,8 +89,26 @@ class TextFacts:
     old_share: float = 0.0
     old_likeness: float = 0.0
     by_direction: dict[Languages, int] = field(default_factory=dict)
+    old_by_direction: dict[Languages, int] = field(default_factory=dict)
     weights: dict[Languages, float] = field(default_factory=dict)
     tokens_per_word: dict[str, float] = field(default_factory=dict)
+
+    def with_old_text(self, old: TextFacts, share: float, likeness: float) -> TextFacts:
+        """The facts about this text, with old text in each epoch.
+
+        Args:
+            old: The old text, with its weights.
+            share: Pairs of it for each of these.
+            likeness: How similar it is.
+        """
+        directions = {**self.weights, **old.weights}
+        return replace(
+            self,
+            old_share=share,
+            old_likeness=likeness,
+            old_by_direction=old.by_direction,
+            weights={each: self.weights.get(each, 0) + old.weights.get(each, 0) for each in directions},
+        )
 
     def with_pairs(self, number: int) -> TextFacts:
         """The facts about this text with `number` more pairs of the same length on average."""
