@@ -317,6 +317,19 @@ def test_held_out_text_may_be_in_a_direction_of_the_bundle_to_start_from(folder:
     assert held_out.languages == ("en", "de")
 
 
+@pytest.mark.parametrize("file", ["unnamed.tsv", "unnamed.csv", "sides.jsonl", "one two"])
+def test_text_without_languages_is_in_no_direction_of_several(file: str, folder: Path) -> None:
+    def languages(directions: list[Languages], **options: str) -> Languages:
+        make_many(directions).save(folder / "-".join(directions[-1]))
+        files, start = FileOptions(**options), "-".join(directions[-1])
+        return TrainingTexts(file.split(), (), (), files, 1.0, None, start_from=start).texts().languages
+
+    with pytest.raises(UserError, match=r"of de-szl \(de-en, de-szl\), or others: --languages de-en"):
+        languages([("de", "en"), ("de", "szl")])
+    assert languages([("de", "en"), ("en", "de")]) == ("de", "en")
+    assert languages([("de", "en"), ("szl", "de")], languages="hsb-de") == ("hsb", "de")
+
+
 def test_the_plan_counts_old_text(folder: Path) -> None:
     make_many([("de", "en"), ("en", "de")]).save(folder / "bundle")
     for code, lines in many_texts("train", 30).items():

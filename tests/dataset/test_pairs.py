@@ -15,7 +15,7 @@ from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs, find_trainin
 from dragoman.doctor.data.corpora import corpora_of_recipe
 from dragoman.errors import UserError
 from dragoman.planning.student import data_of_directions
-from dragoman.settings import Data
+from dragoman.settings import CorpusFile, CorpusReference, Data, FilePair
 from dragoman.settings.data import direction_problem, resolve_directions
 
 if TYPE_CHECKING:
@@ -93,6 +93,47 @@ def test_too_many_pairs_to_validate_on_are_refused(make_recipe: RecipeMaker, mon
     monkeypatch.setattr(module, "EVALUATION_PAIRS", 29)
     with pytest.raises(UserError, match=r"validation\.\{lang\}: more than 29 pairs"):
         read_pairs(data.validation, data, None)
+
+
+FILES = {
+    "m.tsv": "pos\tHund\n",
+    "m.csv": "pos,Hund\n",
+    "m.jsonl": '{"source": "pos", "target": "Hund"}\n',
+    "n.jsonl": '{"hsb": "pos", "de": "Hund"}\n',
+    "m.hsb": "pos\n",
+    "m.de": "Hund\n",
+    "one": "pos\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("corpus", "is_named"),
+    [
+        ("m.tsv", False),
+        ("m.csv", False),
+        ("m.jsonl", False),
+        (FilePair(source="one", target="m.de"), False),
+        ("m.{lang}", True),
+        ("n.jsonl", True),
+        (FilePair(source="m.hsb", target="m.de"), True),
+        (CorpusFile(file="m.tsv", languages=("hsb", "de")), True),
+    ],
+)
+def test_held_out_text_of_several_languages_states_its_own(
+    corpus: CorpusReference, is_named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).write_text(text, "utf-8")
+    directions = (("hsb", "de"), ("de", "hsb"), ("dsb", "de"))
+    data = Data(source_language="hsb", target_language="de", train=("m.tsv",), directions=directions)
+    (pair, *_) = read_pairs([corpus], data.model_copy(update={"directions": directions[:2]}), None)
+    assert pair[:2] == ("pos", "Hund"), "two languages are those of the recipe"
+    if is_named:
+        assert read_pairs([corpus], data, None)[0] == pair
+    else:
+        with pytest.raises(UserError, match=r"languages are not known; add .* \(hsb-de, de-hsb, dsb-de\)"):
+            read_pairs([corpus], data, None)
 
 
 HSB_DE, DE_HSB = ("hsb", "de"), ("de", "hsb")

@@ -144,11 +144,19 @@ class TrainingTexts:
         return replace(found, directions=tuple(directions))
 
     def _languages_of_start(self) -> Languages:
+        from dragoman.languages.codes import join_codes
         from dragoman.planning.student import recipe_of_run
+        from dragoman.text.multilingual import name_direction
 
         assert self.start_from
         data = recipe_of_run(self.start_from).data
-        return data.source_language, data.target_language
+        if data.has_several_pairs:
+            raise UserError(
+                f"{', '.join(self.train)}: the languages are not known; add those of one direction of "
+                f"{self.start_from} ({', '.join(map(name_direction, data.directions))}), or others: "
+                f"--languages {join_codes(data.languages)}"
+            )
+        return data.languages
 
     def plan(self, overrides: Sequence[str] = ()) -> PlannedRecipe:
         """The recipe for these files; a bundle to start from must agree with it and with the overrides."""

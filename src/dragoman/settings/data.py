@@ -229,6 +229,11 @@ class Data(Settings):
         """The codes of all languages, each once."""
         return list(dict.fromkeys(code for direction in self.directions or (self.languages,) for code in direction))
 
+    @property
+    def has_several_pairs(self) -> bool:
+        """Whether the directions are between several pairs of languages, so that text has to state its own."""
+        return len(set(map(frozenset, self.directions))) > 1
+
     def languages_of(self, reference: CorpusReference) -> tuple[str, str]:
         """The languages of a corpus: with several directions those that it states, or else those of the recipe.
 
