@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (tmp_path / pair / f"train.{code}").write_text("".join(f"{word} {pair}\n" for word in WORDS[code]), "utf-8")
     for code, words in WORDS.items():
         (tmp_path / f"all.{code}").write_text("\n".join(words) + "\n", "utf-8")
-    for code in ("de", "en", "pt-BR", "pt-PT", "sr-Latn", "sr-Cyrl"):
+    for code in ("de", "en", "pt-BR", "pt-PT", "sr", "sr-Latn", "sr-Cyrl"):
         (tmp_path / f"v.{code}").write_text(f"a text in {code}\n", "utf-8")
     (tmp_path / "memory.tmx").write_text(TMX, "utf-8")
     rows = ["\t".join(WORDS), *("\t".join(words) for words in zip(*WORDS.values(), strict=True))]
@@ -132,6 +132,7 @@ def read(found: FoundTexts) -> dict[Languages, int]:
             "en,sr-Cyrl,sr-Latn",
             {("en", "sr-Latn"): 1, ("en", "sr-Cyrl"): 1, ("sr-Latn", "sr-Cyrl"): 1},
         ),
+        (["v.en", "v.sr", "v.sr-Latn"], None, {("en", "sr"): 1, ("en", "sr-Latn"): 1, ("sr", "sr-Latn"): 1}),
         (["v.en", "v.pt-BR", "all.de", "all.hsb"], None, {("en", "pt"): 1, ("de", "hsb"): 3}),
         (["v.en", "v.pt-BR"], "en,pt", {("en", "pt"): 1}),
         (["v.en", "v.pt-BR"], "en,pt-BR", {("en", "pt-BR"): 1}),

@@ -206,14 +206,17 @@ def with_bare_code(write: Write, tag: str, directory: Path) -> list[CorpusRefere
 def test_a_bare_code_in_another_corpus_is_the_language_of_a_region(write: Write, tag: str, tmp_path: Path) -> None:
     references = with_bare_code(write, tag, tmp_path)
     assert find_languages(references) == (languages := ("en", tag.partition("-")[0]))
+    assert pair_languages(references) == [languages, languages]
     assert [read_pairs(each, languages) for each in references] == [["one"], ["two"]]
 
 
 @pytest.mark.parametrize("tag", ["sr-Latn", "zh-TW"])
 @pytest.mark.parametrize("write", [*OF_UNITS, write_zip])  # columns state no script
 def test_a_bare_code_in_another_corpus_may_be_in_another_script(write: Write, tag: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=rf"several languages \(en, {tag}, {tag.partition('-')[0]}\)"):
-        find_languages(with_bare_code(write, tag, tmp_path))
+    references, bare = with_bare_code(write, tag, tmp_path), tag.partition("-")[0]
+    with pytest.raises(UserError, match=rf"several languages \(en, {tag}, {bare}\)"):
+        find_languages(references)
+    assert pair_languages(references) == [("en", tag), ("en", bare)], "a model of several has both"
 
 
 def test_two_regions_are_two_languages(tmp_path: Path) -> None:

@@ -282,24 +282,19 @@ def pair_languages(references: Sequence[CorpusReference], known: Sequence[str] |
 
     Args:
         references: The corpora.
-        known: Codes to use for the languages that they stand for; without them, a region or script is left out unless
-            that would merge two languages of these corpora.
+        known: Codes to use for the languages that they stand for; without them, a region is left out where that is
+            unambiguous.
 
     Raises:
         UserError: A corpus cannot be read.
     """
     stated = list(map(_stated_languages, references))
-    variants: dict[str, set[str]] = defaultdict(set)
-    for tag in chain.from_iterable(stated):
-        if (base := without_region(tag)) != tag.lower():
-            variants[base].add(tag)
-
-    def name(tag: str) -> str:
-        if known is not None:
-            return find_language(tag, tuple(known)) or tag
-        return tag if len(variants[without_region(tag)]) > 1 else without_region(tag)
-
-    found = [list(dict.fromkeys(map(name, tags))) for tags in stated]
+    tags = list(dict.fromkeys(chain.from_iterable(stated)))
+    if known is None:
+        names = dict(zip(tags, _without_regions(tags), strict=True))
+    else:
+        names = {tag: find_language(tag, tuple(known)) or tag for tag in tags}
+    found = [list(dict.fromkeys(names[tag] for tag in each)) for each in stated]
     return [(each[0], each[1]) if len(each) == 2 else None for each in found]
 
 
