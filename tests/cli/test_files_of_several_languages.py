@@ -279,7 +279,7 @@ def test_held_out_text_is_in_a_direction_of_the_training_text(folder: Path) -> N
     train = find_texts(PATHS, FileOptions())
     assert len(find_held_out(["all.hsb", "all.de"], FileOptions(), train)) == 1
     assert len(find_held_out(["all.de", "all.hsb", "all.dsb"], FileOptions(), train)) == 2, "without dsb-hsb"
-    with pytest.raises(UserError, match="text in de-en; the training text is in de-hsb"):
+    with pytest.raises(UserError, match="text in de-en; the directions are de-hsb"):
         find_held_out(["all.de", "all.hsb", "v.de", "v.en"], FileOptions(), train)
     with pytest.raises(UserError, match="one and two: no text in two of the languages was found"):
         find_held_out(["all.de", "all.hsb", "one", "two"], FileOptions(), train)

@@ -204,7 +204,7 @@ def find_held_out(
     for each, languages in zip(references, pair_languages(references, codes), strict=True):
         stated = [_state(each, languages)] if languages else _in_languages(each, codes, data_directory)
         used.append((each, [one for one in stated if _languages_of(one) in train.directions]))
-    _refuse_unused(used, codes, f"the training text is in {', '.join(map('-'.join, train.directions))}")
+    _refuse_unused(used, codes, f"the directions are {', '.join(map('-'.join, train.directions))}")
     return [stated for _, several in used for stated in several]
 
 

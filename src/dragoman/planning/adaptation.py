@@ -314,6 +314,7 @@ def text_in_common(new: Sequence[Pair], old: Sequence[Pair]) -> float:
 
 def _resemblance(pairs: Sequence[Pair], others: Sequence[Pair]) -> float:
     """The share of the word pairs of a text that half of another text contains, relative to that text's other half."""
+    others = list({frozenset(pair[:2]): pair for pair in others}.values())  # each once, or both halves would be alike
     known = set(_word_pairs(others[::2]))
     shares = []
     for each in (pairs, others[1::2]):
