@@ -327,7 +327,7 @@ def test_words_that_can_be_left_out_are_those_of_the_text(placeholders: bool) ->
 def test_an_export_is_compared_in_the_direction_of_the_files(many: Path, command: Command, tmp_path: Path) -> None:
     for code in ("szl", "de"):
         (tmp_path / f"test.{code}").write_text("".join(f"{text}\n" for text in texts("test", 4)[code]), "utf-8")
-    files = ["--source", tmp_path / "test.szl", "--reference", tmp_path / "test.de"]
+    files: list[str | Path] = ["--source", tmp_path / "test.szl", "--reference", tmp_path / "test.de"]
     outcome = command("export", many, tmp_path / "exported", "--to", "ctranslate2", *files)
     assert outcome.code == 0, outcome.error
     assert "comparing it with the bundle from szl to de" in outcome.error
@@ -335,7 +335,7 @@ def test_an_export_is_compared_in_the_direction_of_the_files(many: Path, command
 
 def test_a_direction_without_training_text_has_a_warning(command: Command, tmp_path: Path) -> None:
     make_many(CENTERED, decoding__max_length=12).save(tmp_path / "bundle")
-    exported = ["export", tmp_path / "bundle", tmp_path / "out", "--to", "ctranslate2"]
+    exported: list[str | Path] = ["export", tmp_path / "bundle", tmp_path / "out", "--to", "ctranslate2"]
     outcome = command(*exported, "--source-language", "de", "--target-language", "szl")
     assert "has not learned from text in de and szl" in outcome.error
     warned = [

@@ -165,7 +165,7 @@ def test_the_time_of_a_request_does_not_grow_with_its_languages(start_server: St
     pairs = ["de-en", "fr-en", "es-en", "it-en"]
     running = start_server(pairs, seconds=0.6)
 
-    async def detect_each(texts: Any, text_format: str = "text", target: str = "") -> list[tuple[str, float]]:
+    async def detect_each(texts: Any, text_format: str = "text", target: Any = None) -> list[tuple[str, float]]:
         return [(pair[:2], 1.0) for pair in pairs]
 
     running.service.detect_each = detect_each  # type: ignore[method-assign]

@@ -280,9 +280,9 @@ def data_of_directions(data: Data, directions: Sequence[Languages]) -> dict[str,
         return any(each in directions for each in data.directions_of(corpus, only))
 
     def state(corpus: CorpusReference) -> CorpusReference:
-        """The corpus with its languages, unless they are those of the recipe."""
+        """The corpus with its languages, unless they are those of a recipe with one direction."""
         languages = data.languages_of(corpus)
-        stated = None if languages == (source, target) else languages
+        stated = None if is_one and languages == (source, target) else languages
         if isinstance(corpus, str):
             return corpus if stated is None else CorpusFile(file=corpus, languages=stated)
         return corpus.model_copy(update={"languages": stated})

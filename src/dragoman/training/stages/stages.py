@@ -108,12 +108,12 @@ class Stages:
                     for languages in self.recipe.data.directions:
                         BundleEnsemble.load(teachers, languages)
             if self.ranks.first:  # errors should not come after hours of training
-                if not (path := self.run / RECIPE_FILE).is_file():
-                    save_recipe(self.recipe, path)  # from here on, the run can be resumed
+                if not (saved := self.run / RECIPE_FILE).is_file():
+                    save_recipe(self.recipe, saved)  # from here on, the run can be resumed
                 record_start(self.run, start)
                 if not is_translated:
                     check_sources(self.recipe, self.run)
-                save_recipe(self.recipe, path)  # with settings that may change
+                save_recipe(self.recipe, saved)  # with settings that may change
             text = collect_text(self.recipe, self.data_directory, self._text, self.line)
             if not is_translated:
                 check_mono_language(self.recipe, text)
