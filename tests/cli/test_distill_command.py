@@ -77,6 +77,7 @@ def test_a_student_is_trained_translates_and_is_resumed(
         (["{run}", "--mono", "{tmp}/mono.de"], "no such file"),
         (["{run}", "{run}/"], "named twice"),
         (["{run}", "{run}/bundle"], "named twice"),
+        (["{run}", "--directions", ","], "--directions: names no direction"),
         (["{run}", "--round-trip", "{run}"], "--round-trip only chooses translations of --mono"),
         (["{run}", "--resume"], "there is no run to resume"),
         (["{run}", "--round-trip", "{run}", "--mono", "{corpus}/test.de"], "translates from de to en, not from en to"),

@@ -16,6 +16,7 @@ from many_bundles import texts as sentences
 from conftest import TINY
 from dragoman.corpus.corpus import read_texts
 from dragoman.corpus.pair import Languages, Pair
+from dragoman.corpus.references import to_toml
 from dragoman.dataset.pairs import find_training_corpora, read_pairs
 from dragoman.errors import UserError, counted
 from dragoman.planning.student import StudentPlan, data_of_directions, plan_student
@@ -187,6 +188,20 @@ def test_text_of_other_directions_is_learned_from_or_named(
     lacking = [line for line in said if "is not used" in line]
     assert len(lacking) == is_named
     assert all(reason and reason in line for line in lacking)
+
+
+@pytest.mark.parametrize("directions", [[("de", "en")], [("de", "en"), ("en", "de")]], ids=["one", "two"])
+def test_text_that_is_set_replaces_all_text_of_the_teacher(
+    directions: Sequence[Languages], data: Data, tmp_path: Path
+) -> None:
+    section = data.model_dump(mode="json", exclude_none=True)
+    teacher = make_teacher(tmp_path / "teacher", section)
+    own, *others = map(to_toml, section["train"])
+    recipe = plan_student(plan_of(teacher, directions), [f"data.train=[{own}]"], None)
+    assert (len(recipe.data.train), recipe.distillation.mono) == (1, ())
+    assert [*recipe.data.directions] == (directions if len(directions) > 1 else [])
+    with pytest.raises(UserError, match=r"de-szl"):
+        plan_student(plan_of(teacher, directions), [f"data.train=[{own}, {others[0]}]"], None)
 
 
 @pytest.mark.parametrize("directions", [[("de", "szl")], [("de", "szl"), ("de", "en")]], ids=str)

@@ -117,6 +117,8 @@ def distill(
     runs = [run_directory(Path(path)).resolve() for path in paths]
     if repeated := next((path for index, path in enumerate(paths) if runs[index] in runs[:index]), None):
         raise UserError(f"{repeated}: named twice; each teacher counts once")
+    if run_directory(run).resolve() in runs:
+        raise UserError(f"--output {run}: is a teacher; choose another directory for the student")
     texts = tuple(str(Path(file)) for file in mono or ())
     distillation = Distillation(teachers=paths, mono=texts, round_trip=round_trip)
     plan = StudentPlan(size, minutes, distillation, names)

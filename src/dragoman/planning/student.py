@@ -31,7 +31,7 @@ from dragoman.planning.budget import (
 from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, choose_training, values_of
 from dragoman.planning.plan import Texts, plan_recipe
 from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with
-from dragoman.recipe import build_recipe, load_recipe, overridden
+from dragoman.recipe import build_recipe, load_recipe
 from dragoman.settings import CorpusFile, CorpusReference, Data, Distillation, FilePair, Model, Recipe
 from dragoman.settings.data import IMPORTED, can_be_joined
 from dragoman.settings.decoding import PLAIN_SEARCH
@@ -147,10 +147,15 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     document, others = whole.to_dict(), list[str]()
     if whole.data.directions:
         document["data"] = data_of_directions(whole.data, directions)
-        if not overridden(overrides, "data.train"):
+        if "data.train" not in {each.partition("=")[0].strip() for each in overrides}:
             _refuse_only_joined(whole.data, directions)
             others = _other_sources(whole.data, directions, log)
     teacher = build_recipe(document, of_data, origin=path)
+    if plan.directions and (more := {*teacher.data.directions} - {*directions}):
+        raise UserError(
+            f"--set data.train: has text in {', '.join(map(name_direction, sorted(more)))}, but --directions are "
+            f"{', '.join(plan.directions)}; leave one of them out, or add these directions"
+        )
     if any(str(each.corpus).startswith(IMPORTED) for each in teacher.data.weighted):
         raise UserError(f"{path}: was imported, so its training text is not known; name some with --set data.train=…")
     # before the text is read, which takes long
