@@ -44,8 +44,8 @@ def main() -> None:
             sum(map(bool, found)) - found.count(language_of(path)),
             found.count(""),
         )
-        cells = " | ".join(f"{count / len(sentences):.1%}" for count in shares)
-        print(f"| {path.parent.name}/{path.name} | {len(sentences):,} | {cells} |")
+        shown = " | ".join(f"{count / len(sentences):.1%}" for count in shares)
+        print(f"| {path.parent.name}/{path.name} | {len(sentences):,} | {shown} |")
 
 
 def language_of(path: Path) -> str:

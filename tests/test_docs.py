@@ -244,7 +244,7 @@ INVALID_FILES: dict[str, dict[str, bytes]] = {
     "keys or tags in the lines": {"train.de": b"a: Hund\nb: Katze\n", "train.en": b"a: dog\nb: cat\n"},
     "quotation marks of Excel": {"pairs.tsv": b'"a ""b"""\tc\n'},
     "invalid JSON": {"pairs.jsonl": b'{"de": "a", "en": "b"}\n{"de": "a", "en": }\n'},
-    "wrong keys": {"pairs.jsonl": b'{"de": "a", "fr": "b"}\n'},
+    "wrong keys": {"pairs.jsonl": b'{"text": "a", "label": "b"}\n'},
     "truncated": {"pairs.tmx": b"<tmx>\n<body>\n"},
     "other languages": {"pairs.tmx": b"<tmx><tu><tuv xml:lang='fr'><seg>a</seg></tuv></tu></tmx>"},
     "mistyped path": {"trains.de": b"a\n", "trains.en": b"a\n"},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from many_bundles import make_many
@@ -188,7 +187,7 @@ def test_two_languages_of_a_group_are_told_apart(folder: Path) -> None:
         ("hsb\tde", ("hsb", "de"), True),
         ("hsb\tde", ("de", "en"), False),
         ("hsb\tde", ("en", "de"), False),
-        ("new\told", ("en", "de"), True),
+        ("raw\tnew", ("en", "de"), True),
     ],
 )
 def test_a_declared_header_may_have_other_names(
@@ -321,15 +320,15 @@ def test_held_out_text_may_be_in_a_direction_of_the_bundle_to_start_from(folder:
 
 @pytest.mark.parametrize("file", ["unnamed.tsv", "unnamed.csv", "sides.jsonl", "one two"])
 def test_text_without_languages_is_in_no_direction_of_several(file: str, folder: Path) -> None:
-    def languages(directions: list[Languages], **options: Any) -> Languages:
-        make_many(directions).save(folder / "-".join(directions[-1]))
-        files, start = FileOptions(**options), "-".join(directions[-1])
-        return TrainingTexts(file.split(), (), (), files, 1.0, None, start_from=start).texts().languages
+    def languages(directions: list[Languages], given: str | None = None) -> Languages:
+        start = "-".join(directions[-1])
+        make_many(directions).save(folder / start)
+        return TrainingTexts(file.split(), (), (), FileOptions(given), 1.0, None, start_from=start).texts().languages
 
     with pytest.raises(UserError, match=r"of de-szl \(de-en, de-szl\), or others: --languages de-en"):
         languages([("de", "en"), ("de", "szl")])
     assert languages([("de", "en"), ("en", "de")]) == ("de", "en")
-    assert languages([("de", "en"), ("szl", "de")], languages="hsb-de") == ("hsb", "de")
+    assert languages([("de", "en"), ("szl", "de")], "hsb-de") == ("hsb", "de")
 
 
 def test_the_plan_counts_old_text(folder: Path) -> None:

@@ -340,7 +340,7 @@ def _other_sources(data: Data, directions: Sequence[Languages], log: Log) -> lis
             if file and Path(file).is_file() and (is_one or stated_language(file, [code])):
                 files.append(file)
                 continue
-            reason = "it is not in a UTF-8 file of its own"
+            reason = "it is not in a separate UTF-8 file"
             if file:
                 reason = "its name states no language" if Path(file).is_file() else "there is no such file"
             name = file or describe_reference(each.corpus)
