@@ -343,6 +343,7 @@ def test_the_plan_counts_old_text(folder: Path) -> None:
     assert planned.facts.old_share == pytest.approx(1.0, rel=0.01)
     assert recipe.data.temperature == 1
     assert set(recipe.data.directions) == {("de", "hsb"), ("hsb", "de"), ("de", "en"), ("en", "de")}
+    assert "training pairs in 2 directions: " in planned.summary(recipe)
     for shown in (planned.summary(recipe), recipe_text(planned.name, planned.choices)):
         assert re.findall(r"de-hsb\b.*? (\d+%)", shown)[:1] == ["25%"]
         assert re.findall(r"de-en\b.*? (\d+%)", shown)[:1] == ["25%"]

@@ -281,7 +281,7 @@ def advise(facts: TextFacts, epochs: float, has_mono: bool) -> Iterator[str]:
         times = "once" if epochs == 1 else f"{epochs:.2g} times"
         yield f"what would help most: more time, because the text is read only {times}"
     elif facts.pairs < FEW_PAIRS:
-        yield f"what would help most: more text; from {counted(facts.pairs, 'pair')}, a model learns only phrases"
+        yield f"what would help most: more text; from {facts.count('pair')}, a model learns only phrases"
     elif epochs > MANY_EPOCHS:
         yield f"what would help most: more text, because each pair is read {epochs:.0f} times"
     if len(facts.by_direction) > 1 and epochs < SHARED_EPOCHS:

@@ -188,7 +188,7 @@ class PlannedRecipe:
         tokens = replace(facts, old_share=0).target_tokens
         words = f"{counted(facts.source.words, 'source word')}, {counted(facts.target.words, 'target word')}"
         lines = [
-            f"{self.name}: {counted(facts.pairs, 'training pair')}: {words}, about {tokens:,} target tokens",
+            f"{self.name}: {facts.count('training pair')}: {words}, about {tokens:,} target tokens",
             f"{expected.parameters / 1e6:.1f} million parameters; expect about {counted(expected.steps, 'step')}, "
             f"{expected.epochs:,.1f} epochs and {describe_minutes(expected.minutes)}, at "
             f"{expected.tokens_per_second:,.0f} tokens per second on this machine",
@@ -286,6 +286,11 @@ def plan_recipe(
             old_facts, old_sample = collect_facts(old, texts.languages, data_directory, old_directions)
             likeness = text_in_common(sample, old_sample)
             with_text = [each for each in old_directions if each in old_facts.by_direction]
+            if dropped := [each for each in old_directions if each not in (*with_text, *texts.directions)]:
+                log(
+                    f"not trained again, because there is no old text in that direction: "
+                    f"{', '.join(map(name_direction, dropped))}; the new model may translate worse there"
+                )
             directions = tuple(dict.fromkeys([*texts.directions, *with_text])) if old_directions else ()
             texts = replace(texts, train=[*texts.train, *old], directions=directions, named=texts.name)
             facts = facts.with_old_text(old_facts, share, likeness)
@@ -453,11 +458,11 @@ def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None, ma
         "data.source_language": ChosenValue(data["source_language"], "Language codes."),
         "data.target_language": ChosenValue(data["target_language"], "The language to translate into."),
         **_choose_directions(texts, facts),
-        "data.train": ChosenValue(data["train"], f"Training text: {facts.pairs:,} pairs{mixed}."),
+        "data.train": ChosenValue(data["train"], f"Training text: {facts.count('pair')}{mixed}."),
         "data.validation": ChosenValue(data["validation"], "Text to choose the best checkpoint with."),
     }
     if not texts.validation:
-        held_out = min(MAX_HELD_OUT, max(1, facts.pairs // 20))
+        held_out = min(MAX_HELD_OUT, max(1, facts.distinct_pairs // 20))
         if facts.similar_neighbors:
             block = min(MAX_BLOCK, max(1, held_out // MIN_BLOCKS))
             reason = "… in blocks of neighboring pairs, because neighbors are similar: single pairs would be too easy."

@@ -13,7 +13,7 @@ import numpy as np
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.pairs import find_training_corpora
 from dragoman.dataset.prepare import tokens_per_word
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.languages.scripts import (
     HAN_OR_KANA,
     SCRIPTS_WITH_CASE,
@@ -121,6 +121,11 @@ class TextFacts:
     def distinct_pairs(self) -> int:
         """The pairs of the text; a model with several directions reads each in both, so an epoch has twice as many."""
         return max(1, self.pairs // 2) if self.by_direction else self.pairs
+
+    def count(self, what: str) -> str:
+        """The number of pairs in words, such as "2 training pairs"; of several directions, each reads its own."""
+        directions = f" in {counted(len(self.by_direction), 'direction')}" if self.by_direction else ""
+        return counted(self.pairs, what) + directions
 
     @property
     def pairs_per_epoch(self) -> float:
