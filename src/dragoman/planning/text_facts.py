@@ -123,9 +123,10 @@ class TextFacts:
         return max(1, self.pairs // 2) if self.by_direction else self.pairs
 
     def count(self, what: str) -> str:
-        """The number of pairs in words, such as "2 training pairs"; of several directions, each reads its own."""
-        directions = f" in {counted(len(self.by_direction), 'direction')}" if self.by_direction else ""
-        return counted(self.pairs, what) + directions
+        """The number of pairs in words, such as "2 training pairs", or "4 training pairs in 2 directions"."""
+        if not self.by_direction:
+            return counted(self.pairs, what)
+        return f"{counted(sum(self.by_direction.values()), what)} in {counted(len(self.by_direction), 'direction')}"
 
     @property
     def pairs_per_epoch(self) -> float:
