@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -118,8 +119,6 @@ def test_other_numbers_of_languages_are_listed(tmp_path: Path) -> None:
         ("t.csv", "English;Deutsch", ("en", "de")),
         ("t.csv", "de_DE;en-US", ("de", "en")),
         ("t.tsv", "id\tEnglish\tcomment\tHindi", ("en", "hi")),
-        ("t.csv", "de,hsb", ("de", "hsb")),
-        ("t.tsv", "id\tCSB\turl\tPolish", ("csb", "pl")),
         ("t.tsv", "source\ttarget", None),
         ("t.csv", "id,no", None),
         ("t.tsv", "de\tnew", None),
@@ -187,3 +186,17 @@ def test_languages_that_texts_look_like_are_proposed(form: str, tmp_path: Path) 
     ):
         with pytest.raises(UserError, match=proposed):
             find_languages([corpus(sources, targets)])
+
+
+def test_keys_of_later_records_and_words_of_headers_are_languages_only_if_they_certainly_are(tmp_path: Path) -> None:
+    records = [{"de": "a", "en": "b"}] * 20
+    for number, other in enumerate(({"url": "x"}, {"id": "1"}, {"ref": "y"}, {"cat": "z"}, {"ter": "0.1"})):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_text("".join(f"{json.dumps(each)}\n" for each in [*records, records[0] | other]), "utf-8")
+        assert find_languages([str(path)]) == ("de", "en"), other
+    for words in ("German,English,cat", "de,en,ter", "de,en,min", "de,en,pro"):
+        path = tmp_path / "words.csv"
+        path.write_text(f"{words}\nEin Hund.,A dog.,x\n", "utf-8")
+        assert find_languages([CorpusFile(file=str(path), header=True)]) == ("de", "en"), words
+    path.write_text("de,hsb\nHund,pos\n", "utf-8")
+    assert find_languages([CorpusFile(file=str(path), header=True)]) == ("de", "hsb")

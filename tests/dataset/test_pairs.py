@@ -107,33 +107,32 @@ FILES = {
 
 
 @pytest.mark.parametrize(
-    ("corpus", "is_named"),
+    "corpus",
     [
-        ("m.tsv", False),
-        ("m.csv", False),
-        ("m.jsonl", False),
-        (FilePair(source="one", target="m.de"), False),
-        ("m.{lang}", True),
-        ("n.jsonl", True),
-        (FilePair(source="m.hsb", target="m.de"), True),
-        (CorpusFile(file="m.tsv", languages=("hsb", "de")), True),
+        "m.tsv",
+        "m.csv",
+        "m.jsonl",
+        FilePair(source="one", target="m.de"),
+        "m.{lang}",
+        "n.jsonl",
+        FilePair(source="m.hsb", target="m.de"),
+        CorpusFile(file="m.tsv", languages=("hsb", "de")),
     ],
+    ids=str,
 )
-def test_held_out_text_of_several_languages_states_its_own(
-    corpus: CorpusReference, is_named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_held_out_text_is_in_the_languages_of_the_recipe_unless_it_is_named_after_others(
+    corpus: CorpusReference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         Path(name).write_text(text, "utf-8")
     directions = (("hsb", "de"), ("de", "hsb"), ("dsb", "de"))
     data = Data(source_language="hsb", target_language="de", train=("m.tsv",), directions=directions)
-    (pair, *_) = read_pairs([corpus], data.model_copy(update={"directions": directions[:2]}), None)
-    assert pair[:2] == ("pos", "Hund"), "two languages are those of the recipe"
-    if is_named:
-        assert read_pairs([corpus], data, None)[0] == pair
-    else:
-        with pytest.raises(UserError, match=r"languages are not known; add .* \(hsb-de, de-hsb, dsb-de\)"):
-            read_pairs([corpus], data, None)
+    for each in (data, data.model_copy(update={"directions": directions[:2]})):
+        assert read_pairs([corpus], each, None)[0][:2] == ("pos", "Hund")
+    other = FilePair(source="m.de", target="m.hsb")
+    with pytest.raises(UserError, match=r"languages are not known; add .* \(hsb-de, de-hsb, dsb-de\)"):
+        read_pairs([other], data, None)
 
 
 HSB_DE, DE_HSB = ("hsb", "de"), ("de", "hsb")

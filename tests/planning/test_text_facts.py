@@ -58,8 +58,8 @@ def test_a_sample_is_evenly_spread(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path.write_text("".join(f"{number}\t{number}\n" for number in range(100)), "utf-8")
     _, sample = collect_facts([WeightedCorpus(corpus=str(path))], ("de", "en"), None)
     numbers = [int(pair.source) for pair in sample]
-    assert 4 <= len(numbers) <= 10
-    assert max(after - before for before, after in pairwise([0, *numbers, 100])) <= 33
+    assert 5 <= len(numbers) <= 10
+    assert max(after - before for before, after in pairwise([0, *numbers, 100])) <= 20
 
 
 @pytest.mark.parametrize("number", [1, 50, 2100, 7000])

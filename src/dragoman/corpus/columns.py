@@ -36,7 +36,12 @@ SOURCE_WORDS = frozenset(["source", "src", "quelle", "quelltext", "ausgangstext"
 TARGET_WORDS = frozenset(["target", "tgt", "trg", "ziel", "zieltext", "translation", "translated", "übersetzung"])
 _TEXT_WORDS = ["text", "texts", "sentence", "sentences", "segment", "string", "language", "lang", "satz", "sprache"]
 _OTHER_WORDS = frozenset([*_TEXT_WORDS, "id", "nr", "no", "line", "number", "comment"])
-_NO_CODES = _OTHER_WORDS | {"bin", "ext", "mul", "new", "sid", "str", "und", "zxx"}
+_NO_CODES = (
+    _OTHER_WORDS
+    | SOURCE_WORDS
+    | TARGET_WORDS
+    | {"bin", "cor", "ext", "min", "mul", "new", "non", "pro", "sid", "str", "ter", "tok", "und", "zxx"}
+)
 """What names of columns mean that are also codes of languages; the last ones say that a language is not known."""
 _WORD = re.compile(r"\b[a-z]{2,3}[-_](?:[a-z]{2}|[a-z]{4}|\d{3})\b|[^\s_.,:;()\[\]/-]+")
 
@@ -356,13 +361,14 @@ def language_of_name(name: str) -> str | None:
 def _named_languages(names: Iterable[str], is_header: bool) -> list[str | None]:
     """The language after which each column is named; None for other names.
 
-    Codes of three letters may be words: ``war`` and ``was``. They count in a header row, or next to another language.
+    Codes of three letters may be words: ``war`` and ``was``. They count only in a declared header row.
     """
     words = [without_region(name) if looks_like_tag(name) else name for name in map(str.strip, names)]
     found = list(map(known_language, words))
-    if is_header or any(found):
-        return [code or (word if is_known_code(word) else None) for code, word in zip(found, words, strict=True)]
-    return found
+    if not is_header:
+        return found
+    are_codes = [is_known_code(word) and word.casefold() not in _NO_CODES for word in words]
+    return [code or (word if is_code else None) for code, word, is_code in zip(found, words, are_codes, strict=True)]
 
 
 def has_word(cell: str, words: frozenset[str]) -> bool:

@@ -50,8 +50,10 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
 
 def stated_languages(reference: CorpusReference) -> list[str]:
     """The keys of the first records that look like languages, or the codes of two that are names of languages."""
-    places = (_places(record)[0] for record in _first_records(reference))
-    keys = list(dict.fromkeys(key for texts in places for key, text in texts.items() if isinstance(text, str)))
+    places = [_places(record)[0] for record in _first_records(reference)]
+    first, *others = [[key for key, text in texts.items() if isinstance(text, str)] for texts in places] or [[]]
+    more = [key for key in chain.from_iterable(others) if language_of_name(key)]  # others may be of any kind
+    keys = list(dict.fromkeys([*first, *more]))
     tags = [key for key in keys if looks_like_tag(key) and key not in SOURCE_WORDS | TARGET_WORDS]
     return tags if len(tags) > 1 else languages_of_header(keys, is_header=True) or tags
 

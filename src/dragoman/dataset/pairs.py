@@ -7,10 +7,11 @@ from itertools import chain, compress, islice
 from pathlib import Path
 from typing import Any
 
-from dragoman.corpus.corpus import find_corpora, is_read_by_name, languages_of_names
+from dragoman.corpus.corpus import find_corpora, languages_of_names
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import describe_reference, file_name
+from dragoman.corpus.references import describe_reference
 from dragoman.errors import UserError
+from dragoman.languages.codes import find_language
 from dragoman.settings import CorpusReference, Data, FilePair, WeightedCorpus
 from dragoman.system.version import __version__
 from dragoman.text.multilingual import name_direction
@@ -159,11 +160,11 @@ def read_pairs(references: Sequence[CorpusReference], data: Data, data_directory
     """All pairs of some corpora to validate or test on that have text on both sides.
 
     Raises:
-        UserError: A corpus is missing or broken, its languages are not known, or there are more than
+        UserError: A corpus is missing or broken, or named after other languages, or there are more than
             `EVALUATION_PAIRS`.
     """
     for reference in references:
-        _require_languages(reference, data)
+        _refuse_other_names(reference, data)
     pairs = _open(references, data, data_directory).load(EVALUATION_PAIRS)
     if pairs is None:
         names = ", ".join(map(describe_reference, references))
@@ -171,17 +172,12 @@ def read_pairs(references: Sequence[CorpusReference], data: Data, data_directory
     return pairs
 
 
-def _require_languages(reference: CorpusReference, data: Data) -> None:
-    """Check that text of a model for several pairs of languages states its own, or names those of the recipe."""
-    if not data.has_several_pairs or (not isinstance(reference, str) and reference.languages):
+def _refuse_other_names(reference: CorpusReference, data: Data) -> None:
+    """Check that two files whose languages follow from the recipe of several pairs do not end with others."""
+    if not data.has_several_pairs or not isinstance(reference, FilePair) or reference.languages:
         return
-    if isinstance(reference, FilePair):
-        is_named = languages_of_names(reference.source, reference.target) == data.languages
-    else:
-        path = Path(file_name(reference))
-        is_pipe = path.exists() and not path.is_file()
-        is_named = not is_pipe and is_read_by_name(reference, data.languages)
-    if not is_named:
+    named = languages_of_names(reference.source, reference.target)
+    if named and tuple(find_language(code, data.languages) for code in named) != data.languages:
         raise UserError(
             f"{describe_reference(reference)}: the languages are not known; add those of one direction "
             f"({', '.join(map(name_direction, data.directions))}), as in {{file = FILE, languages = ['de', 'hsb']}}"

@@ -183,9 +183,11 @@ def known_language(word: str) -> str | None:
 def is_known_code(word: str) -> bool:
     """Whether a word is a code of three letters of a language that has names in several others, such as ``hsb``.
 
-    Thousands of languages, whose codes may be any word, have only an English name.
+    Thousands of languages, whose codes may be any word, have only an English name. Languages that also have a code of
+    two letters, such as ``cat``, use that.
     """
-    return len(word) == 3 and looks_like_tag(word) and len(_names_of(primary_language(word))) >= _SEVERAL_NAMES
+    is_tag = len(word) == 3 and looks_like_tag(word)
+    return is_tag and len(macrolanguage(word)) == 3 and len(_names_of(primary_language(word))) >= _SEVERAL_NAMES
 
 
 @lru_cache(maxsize=4096)

@@ -314,7 +314,8 @@ def text_in_common(new: Sequence[Pair], old: Sequence[Pair]) -> float:
 
 def _resemblance(pairs: Sequence[Pair], others: Sequence[Pair]) -> float:
     """The share of the word pairs of a text that half of another text contains, relative to that text's other half."""
-    others = list({frozenset(pair[:2]): pair for pair in others}.values())  # each once, or both halves would be alike
+    if any(pair.direction for pair in others):  # each is there in both directions, so both halves would be alike
+        others = list({frozenset(pair[:2]): pair for pair in others}.values())
     known = set(_word_pairs(others[::2]))
     shares = []
     for each in (pairs, others[1::2]):

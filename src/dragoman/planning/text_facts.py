@@ -252,9 +252,10 @@ class _Counter:
 
 
 class _Sample:
-    """Every n-th pair; n is tripled whenever there are too many.
+    """Every n-th pair; n is doubled whenever there are too many.
 
-    It is always odd: in a model with several directions, every other pair is the one before in the opposite direction.
+    In a model with several directions, every other pair is the one before in the opposite direction. There, n is
+    tripled, so that it remains odd, and both directions remain.
     """
 
     def __init__(self) -> None:
@@ -268,8 +269,9 @@ class _Sample:
                 self.pairs.append(pair)
                 self._skipped = 0
         while len(self.pairs) > MAX_SAMPLE:
-            self.pairs = self.pairs[::3]
-            self._every *= 3
+            step = 3 if self.pairs[0].direction else 2
+            self.pairs = self.pairs[::step]
+            self._every *= step
 
 
 MAX_SHARE = 0.01  # of the lines; words in more of them say nothing about the subject
