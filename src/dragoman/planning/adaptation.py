@@ -26,7 +26,7 @@ from dragoman.planning.choose import (
     choose_training,
 )
 from dragoman.planning.text_facts import TextFacts
-from dragoman.settings import CorpusFile, CorpusReference, Data, Recipe, Settings, WeightedCorpus
+from dragoman.settings import CorpusReference, Recipe, Settings, WeightedCorpus
 from dragoman.settings.data import IMPORTED, LEAST_WEIGHT
 from dragoman.system.progress import Log
 from dragoman.text.multilingual import name_direction
@@ -270,19 +270,10 @@ def choose_old_text(
     scale = OLD_SHARE * min(1.0, pairs * highest / sum(old.weight * count for old, count in found)) / highest
     weights = (min(MOST_OLD_WEIGHT, max(LEAST_WEIGHT, float(f"{scale * old.weight:.3g}"))) for old, _ in found)
     mixed = [
-        old.model_copy(update={"weight": weight, "corpus": _stated(old.corpus, data)})
+        old.model_copy(update={"weight": weight, "corpus": data.state(old.corpus) if data.directions else old.corpus})
         for (old, _), weight in zip(found, weights, strict=True)
     ]
     return mixed, sum(each.weight * count for each, (_, count) in zip(mixed, found, strict=True)) / pairs
-
-
-def _stated(reference: CorpusReference, data: Data) -> CorpusReference:
-    """An old corpus, with its languages if it is mixed into text in others."""
-    if not data.directions or (not isinstance(reference, str) and reference.languages):
-        return reference
-    if isinstance(reference, str):
-        return CorpusFile(file=reference, languages=data.languages)
-    return reference.model_copy(update={"languages": data.languages})
 
 
 def _find(references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None) -> list[Corpus]:

@@ -32,7 +32,7 @@ from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, c
 from dragoman.planning.plan import Texts, plan_recipe
 from dragoman.planning.text_facts import TextFacts, collect_facts, facts_with
 from dragoman.recipe import build_recipe, load_recipe
-from dragoman.settings import CorpusFile, CorpusReference, Data, Distillation, FilePair, Model, Recipe
+from dragoman.settings import CorpusReference, Data, Distillation, FilePair, Model, Recipe
 from dragoman.settings.data import IMPORTED, can_be_joined
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble, largest_vocabulary
@@ -286,11 +286,9 @@ def data_of_directions(data: Data, directions: Sequence[Languages]) -> dict[str,
 
     def state(corpus: CorpusReference) -> CorpusReference:
         """The corpus with its languages, unless they are those of a recipe with one direction."""
-        languages = data.languages_of(corpus)
-        stated = None if is_one and languages == (source, target) else languages
-        if isinstance(corpus, str):
-            return corpus if stated is None else CorpusFile(file=corpus, languages=stated)
-        return corpus.model_copy(update={"languages": stated})
+        if not (is_one and data.languages_of(corpus) == (source, target)):
+            return data.state(corpus)
+        return corpus if isinstance(corpus, str) else corpus.model_copy(update={"languages": None})
 
     corpora = {
         # sources in the opposite direction are text of machines

@@ -248,19 +248,20 @@ class Data(Settings):
         both = (languages,) if one_way else (languages, languages[::-1])
         return [each for each in both if each in self.directions]
 
+    def state(self, reference: CorpusReference) -> CorpusReference:
+        """The corpus with the languages that it has here."""
+        languages = self.languages_of(reference)
+        if isinstance(reference, str):
+            return CorpusFile(file=reference, languages=languages)
+        return reference.model_copy(update={"languages": languages})
+
     def in_languages(self, languages: tuple[str, str]) -> Data:
         """The same text for another direction; corpora that have stated no languages state them now."""
-
-        def state(corpus: CorpusReference) -> CorpusReference:
-            if isinstance(corpus, str):
-                return CorpusFile(file=corpus, languages=self.languages)
-            return corpus if corpus.languages else corpus.model_copy(update={"languages": self.languages})
-
         codes = {"source_language": languages[0], "target_language": languages[1]}
         if not self.directions or languages == self.languages:
             return self.model_copy(update=codes)
-        train = [each.model_copy(update={"corpus": state(each.corpus)}) for each in self.weighted]
-        others = {name: tuple(map(state, getattr(self, name))) for name in ("validation", "test")}
+        train = [each.model_copy(update={"corpus": self.state(each.corpus)}) for each in self.weighted]
+        others = {name: tuple(map(self.state, getattr(self, name))) for name in ("validation", "test")}
         return self.model_copy(update={**codes, "train": tuple(train), **others})
 
     @property
