@@ -18,8 +18,10 @@ from dragoman.cli.options import in_direction
 from dragoman.cli.translate import TranslateInput, recognize_source
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Pair
+from dragoman.doctor.input import check_texts
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
+from dragoman.evaluation.scoring import score
 from dragoman.recipe import build_recipe
 from dragoman.settings import Distillation
 from dragoman.text.multilingual import language_tokens, name_direction
@@ -143,7 +145,7 @@ def test_the_card_can_be_published() -> None:
     for direction in CENTERED:
         assert f"{name_direction(direction)}, dev: BLEU" in card
     assert "The lowest scores: de-en, dev (chrF 30.0); en-de, dev (chrF 31.0)" in card
-    assert "de-szl, szl-de: it never learned these directions" in card
+    assert "de-szl, szl-de: it was not trained for these directions" in card
     assert "train.en and train.szl: source and license are not known" in card
     service = Distillation(translated_by="the language model m")
     card = bundle._card(bundle.recipe.model_copy(update={"distillation": service}))
@@ -226,10 +228,24 @@ def test_without_a_target_nothing_is_translated(many: Path) -> None:
         lambda: translate.explain("Ein Hund."),
         lambda: translate.text_search,
         lambda: dragoman.TextTranslator(translate),
+        lambda: list(score(translate, [("Ein Hund.", "A dog.")])),
+        lambda: check_texts(translate.bundle, ["Ein Hund."]),
     ]
+    assert repr(translate) == "<Translator many: de to several, torch>"
     for use in uses:
         with pytest.raises(UserError, match="translates into en, szl: choose one of them with --target-language"):
             use()
+
+
+def test_the_card_of_an_imported_model_names_the_direction_of_its_scores(many: Path) -> None:
+    bundle = Bundle.load(many)
+    data = bundle.recipe.data.model_copy(update={"directions": ()})
+    scores = {"chrf": 50.0, "bleu": 25.0, "sentences": 100, "decoding": "greedy"}
+    recipe = bundle.recipe.model_copy(update={"data": data})
+    imported = replace(bundle, recipe=recipe, facts={}, profiles={}, validation=scores)
+    card = imported._card(imported.recipe)
+    assert 'dragoman translate PATH/TO/THIS/DIRECTORY "…"\n' in card, "its direction need not be chosen"
+    assert "* de-en, validation: " in card
 
 
 def test_output_in_another_language_is_counted(many: Path) -> None:
@@ -278,7 +294,13 @@ DOCUMENTS = {
     '<trans-unit id="1"><source>{text}</source></trans-unit></body></file></xliff>',
     "tmx": '<tmx version="1.4"><header srclang="szl"/>'
     '<body><tu><tuv xml:lang="szl"><seg>{text}</seg></tuv></tu></body></tmx>',
-    "html": '<p lang="szl">{text}</p>',
+    "xlf": '<?xml version="1.0" encoding="UTF-16"?><xliff version="2.0" srcLang="szl" trgLang="en" '
+    'xmlns="urn:oasis:names:tc:xliff:document:2.0"><file id="f"><unit id="u"><segment><source>{text}</source></segment>'
+    "</unit></file></xliff>",
+    "pot": 'msgid ""\nmsgstr "Language: szl\\n"\n\nmsgid "{text}"\nmsgstr ""\n',
+    "html": '<title>Der Hund im Schnee</title><p lang="szl">{text}</p>',
+    "htm": f'<div lang="de"><p>{texts("test", 4)["de"][1]}</p></div>' + 3 * "<p>{text}</p>",
+    "vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\nDer Hund.\n\n00:03.000 --> 00:04.000\n<lang szl>{text}</lang>\n",
     "md": "# {text}\n",
     "csv": "de,szl\nDer Hund läuft schnell durch den Schnee und die Katze schläft auf dem Sofa.,{text}\n",
 }
@@ -292,13 +314,52 @@ def test_the_source_of_documents_is_the_stated_or_the_recognized_one(
     text = texts("test", 4)["szl"][0]
     expected = dragoman.load(many, source_language="szl", target_language="en")(text).text
     document, output = tmp_path / f"a.{kind}", tmp_path / f"b.{kind}"
-    document.write_text(DOCUMENTS[kind].format(text=text), "utf-8")
+    content = DOCUMENTS[kind].format(text=text)
+    encoding = "utf-16" if "UTF-16" in content else "utf-8"
+    document.write_text(content, encoding)
     columns = ["--columns", "szl"] if kind == "csv" else []
     outcome = command(
         "translate", many, "--document", document, "--output", output, "--target-language", "en", *columns
     )
     assert outcome.code == 0, outcome.error
-    assert expected in html.unescape(output.read_text("utf-8")).replace('\\"', '"')
+    assert expected in html.unescape(output.read_text(encoding)).replace('\\"', '"')
+
+
+def test_a_document_in_two_languages_is_in_the_only_one_it_can_be_opened_in(
+    many: Path, command: Command, tmp_path: Path
+) -> None:
+    document, output = tmp_path / "a.tmx", tmp_path / "b.tmx"
+    own = texts("test", 4)
+    units = "".join(f'<tuv xml:lang="{code}"><seg>{own[code][0]}</seg></tuv>' for code in ("szl", "en"))
+    document.write_text(f'<tmx version="1.4"><header srclang="*all*"/><body><tu>{units}</tu></body></tmx>', "utf-8")
+    outcome = command("translate", many, "--document", document, "--output", output, "--target-language", "en")
+    assert outcome.code == 0, outcome.error
+    assert output.read_text("utf-8") == document.read_text("utf-8")
+
+
+def test_a_page_on_one_long_line_is_recognized(many: Path, command: Command, tmp_path: Path) -> None:
+    page, text = tmp_path / "page.html", texts("test", 4)["szl"][0]
+    page.write_text(f"<style>{'p{}' * 50_000}</style><p>{text}</p>", "utf-8")
+    outcome = command("translate", many, "--format", "html", "--input", page, "--target-language", "en")
+    assert outcome.code == 0, outcome.error
+    assert dragoman.load(many, source_language="szl", target_language="en")(text).text in html.unescape(outcome.out)
+
+
+def test_names_of_files_and_options_agree(many: Path, command: Command, tmp_path: Path) -> None:
+    files = {code: tmp_path / f"test.{code}" for code in CODES}
+    for code, path in files.items():
+        path.write_text("".join(f"{text}\n" for text in texts("test", 4)[code]), "utf-8")
+    named: list[str | Path] = ["evaluate", many, "--source", files["de"], "--reference", files["szl"]]
+    refused = command(*named, "--target-language", "en")
+    assert refused.code == 2
+    assert "test.szl: is named after szl, not en; state both languages with options" in refused.error
+    assert command(*named, "--target-language", "szl").code in (0, 1)
+    stated = command(*named, "--source-language", "de", "--target-language", "en", "--json")
+    assert {key: json.loads(stated.out)[key] for key in ("source_language", "target_language")} == {
+        "source_language": "de",
+        "target_language": "en",
+    }
+    assert "the references look like szl, but the model was trained with en" in stated.error
 
 
 def test_the_target_is_asked_for_first_and_then_the_language_that_is_typed(many: Path) -> None:
@@ -337,9 +398,9 @@ def test_a_direction_without_training_text_has_a_warning(command: Command, tmp_p
     make_many(CENTERED, decoding__max_length=12).save(tmp_path / "bundle")
     exported: list[str | Path] = ["export", tmp_path / "bundle", tmp_path / "out", "--to", "ctranslate2"]
     outcome = command(*exported, "--source-language", "de", "--target-language", "szl")
-    assert "has not learned from text in de and szl" in outcome.error
+    assert "was not trained to translate from de into szl" in outcome.error
     warned = [
-        "has not learned from text in" in command("translate", tmp_path / "bundle", "Ein Hund.", *languages).error
+        "was not trained to translate from" in command("translate", tmp_path / "bundle", "Ein Hund.", *languages).error
         for languages in (
             ("--source-language", "de", "--target-language", "szl"),
             ("--source-language", "de", "--target-language", "en"),

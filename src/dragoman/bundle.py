@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError, counted, shortened
 from dragoman.languages.codes import find_language, language_name, primary_language, same_language
-from dragoman.languages.identify import CLEAR, LanguageProfile, identify_each, stored_profile
+from dragoman.languages.identify import CLEAR, LanguageProfile, identify_each, language_of_most, stored_profile
 from dragoman.recipe import build_recipe, remove_deleted
 from dragoman.settings import CorpusReference, FilePair, Model, Recipe
 from dragoman.settings.data import IMPORTED
@@ -170,7 +170,8 @@ class Bundle:
     @property
     def is_zero_shot(self) -> bool:
         """Whether the model was never trained for this direction, but only for both languages in others."""
-        return self.recipe.data.languages not in self.directions
+        data = self.recipe.data
+        return bool(data.directions) and data.languages not in data.directions
 
     @property
     def language_profile(self) -> LanguageProfile | None:
@@ -300,7 +301,7 @@ class Bundle:
         codes = list(dict.fromkeys(code for direction in self.directions for code in direction))
         names = [f"{language_name(code)} ({code})" for code in codes]
         between = f"between {', '.join(names)}" if len(self.directions) > 1 else f"from {' to '.join(names)}"
-        option = f" --target-language {target}" if (target := target_to_choose(self.directions)) else ""
+        option = f" --target-language {target}" if (target := target_to_choose(self.recipe.data.directions)) else ""
         lines = [
             "---",
             f"language: {json.dumps(codes)}",  # in quotation marks: in YAML, no is a boolean
@@ -344,6 +345,7 @@ class Bundle:
             tests = {name: each for name, each in tables.get("scores", {}).items() if isinstance(each, dict)}
             for name, each in {_VALIDATION: tables.get("validation", {}), **tests}.items():
                 if "chrf" in each:  # unlike those of old versions
+                    direction = direction or (name_direction(self.recipe.data.languages) if languages_of(self) else "")
                     full = name if not direction or name.startswith(direction) else f"{direction}, {name}"
                     reports[full] = each
         return reports
@@ -358,8 +360,8 @@ class Bundle:
         if untrained:
             names = ", ".join(map(name_direction, untrained))
             yield (
-                f"* {names}: it never learned these directions. It may write in another language; to translate through "
-                "a third language is usually better."
+                f"* {names}: it was not trained for these directions. It may write in another language; to translate "
+                "through a third language is usually better."
             )
         described = [tables["training_text"] for tables in self._tables.values() if tables.get("training_text")]
         if longest := [each["longest"] for each in described if "longest" in each]:
@@ -613,10 +615,12 @@ def choose_direction(bundle: Bundle, source: str | None, target: str | None) -> 
     source_given, target_given = (new or old for new, old in zip(found, bundle.given, strict=True))
     given = source_given, target_given
     if data.directions:
+        _require_two(bundle, given)
         stated = _complete(bundle, given)
         languages = _stand_in(bundle, stated)
     else:
         stated = languages = (found[0] or data.source_language, found[1] or data.target_language)
+        _require_two(bundle, stated)
     changed = replace(
         bundle,
         recipe=bundle.recipe.model_copy(update={"data": data.in_languages(languages)}),
@@ -674,24 +678,48 @@ def recognize_sources(bundle: Bundle, texts: Sequence[str]) -> list[str]:
     Raises:
         UserError: The target is not stated, or all texts together are in no language of the bundle.
     """
+    found = _recognize(bundle, texts)
+    if not any(found):
+        _require_recognized(bundle, texts)
+    usual = next((code for code, _ in Counter(filter(None, found)).most_common(1)), possible_sources(bundle)[0])
+    return [each or usual for each in found]
+
+
+def recognize_common_source(bundle: Bundle, texts: Sequence[str]) -> str:
+    """The language that most of some texts are in, which are all translated from it; see `recognize_sources`.
+
+    Raises:
+        UserError: The target is not stated, or most are in no language of the bundle.
+    """
+    found = language_of_most(texts, _recognize(bundle, texts))
+    if not found:
+        _require_recognized(bundle, texts)
+    return found or possible_sources(bundle)[0]
+
+
+def _recognize(bundle: Bundle, texts: Sequence[str]) -> list[str]:
+    """The language of each text; empty where it is not known."""
     require_target(bundle)
     if bundle.stated[0] is not None and not bundle.recognizes_source:
         return [bundle.stated[0]] * len(texts)
     trained = {source for source, _ in _directions_with(bundle, None, bundle.stated[1])}
     possible, profile = possible_sources(bundle), bundle.language_profile
     ranked = identify_each(texts, profile) if profile else [[] for _ in texts]
-    found = [
+    return [
         next((code for code, share in each if code in possible and (code in trained or share >= CLEAR)), "")
         or next((code for code, _ in each if code in possible), "")
         for each in ranked
     ]
-    if bundle.stated[0] is None and not any(found) and any(map(str.isalpha, "".join(texts))):
+
+
+def _require_recognized(bundle: Bundle, texts: Sequence[str]) -> None:
+    """Check that the source is stated, or that texts that are not recognized have no words."""
+    if bundle.stated[0] is None and any(map(str.isalpha, "".join(texts))):
+        problem = "was not recognized" if bundle.profiles else "cannot be recognized by this translator"
         raise UserError(
-            f"{bundle.recipe.name}: the language of the text was not recognized; name it with --source-language, or in "
-            f"Python source_language: {', '.join(possible)}"
+            f"{bundle.recipe.name}: the language of the text {problem}; name it with --source-language, or in "
+            f"Python source_language: {', '.join(possible_sources(bundle))}"
         )
-    usual = next((code for code, _ in Counter(filter(None, found)).most_common(1)), possible[0])
-    return [each or usual for each in found]
 
 
 def each_direction(bundle: Bundle) -> list[Bundle]:
@@ -701,14 +729,19 @@ def each_direction(bundle: Bundle) -> list[Bundle]:
     return [choose_direction(bundle, *each) for each in _directions_with(bundle, *bundle.stated)]
 
 
-def _complete(bundle: Bundle, given: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
-    """The languages that are given, and those that follow because no other trained direction has them."""
-    source, target = given
+def _require_two(bundle: Bundle, languages: tuple[str | None, str | None]) -> None:
+    """Check that the source and the target, as far as they are given, are not the same language."""
+    source, target = languages
     if source is not None and source == target:
         raise UserError(
             f"{bundle.recipe.name}: the source and the target language are both {source}; choose one of "
             f"{', '.join(each for each in languages_of(bundle) if each != source)} for one of them"
         )
+
+
+def _complete(bundle: Bundle, given: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
+    """The languages that are given, and those that follow because no other trained direction has them."""
+    source, target = given
     possible = _directions_with(bundle, source, target)
     sources, targets = ({direction[side] for direction in possible} for side in (0, 1))
     return (

@@ -101,8 +101,9 @@ class Translator:
         return cls(request.bundle, request.decoding, str(request.device), engine=opened)
 
     def __repr__(self) -> str:
-        recipe, engine = self.bundle.recipe, self.engine.name
-        return f"<Translator {recipe.name}: {recipe.data.source_language} to {recipe.data.target_language}, {engine}>"
+        bundle, engine = self.bundle, self.engine.name
+        source, target = bundle.stated if bundle.is_undecided else bundle.recipe.data.languages
+        return f"<Translator {bundle.recipe.name}: {source or 'several'} to {target or 'several'}, {engine}>"
 
     def __reduce__(self) -> NoReturn:
         """Raise TypeError: a copy for another process would not share the weights and the threads of the engine."""
@@ -122,19 +123,22 @@ class Translator:
         """The same translator, with the same engine, for another direction of a model with several languages.
 
         Raises:
-            UserError: The model does not have one of the languages, or the memory is of another direction.
+            UserError: The model does not have one of the languages, or the memory, or the corpus of
+                `decoding.neighbors`, is of another direction.
         """
         bundle = choose_direction(self.bundle, source_language, target_language)
         changed = Translator(bundle, self.decoding, str(self.device), engine=self.engine)
         search: TextSearch | None = vars(self).get("text_search")
-        if search is None or search.memory is None:
-            return changed
-        if (own := self.bundle.recipe.data.languages) != bundle.recipe.data.languages:
+        memory = search.memory if search else None
+        own = self.bundle.recipe.data.languages
+        if own != bundle.recipe.data.languages and (memory or self.decoding.neighbors is not None):
+            kind = "translation memory" if memory else "corpus of decoding.neighbors"
             raise UserError(
-                f"{bundle.recipe.name}: the translation memory of this translator is for {'-'.join(own)}; choose the "
-                "direction first, with with_direction, and then the memory"
+                f"{bundle.recipe.name}: the {kind} of this translator is for {'-'.join(own)}; choose the direction "
+                "first"
             )
-        changed.text_search = replace(changed.text_search, memory=search.memory)
+        if memory:
+            changed.text_search = replace(changed.text_search, memory=memory)
         return changed
 
     @overload

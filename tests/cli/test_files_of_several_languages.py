@@ -331,6 +331,17 @@ def test_text_without_languages_is_in_no_direction_of_several(file: str, folder:
     assert languages([("de", "en"), ("szl", "de")], "hsb-de") == ("hsb", "de")
 
 
+def test_directions_whose_old_text_is_missing_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_many([("de", "en"), ("en", "de")]).save(folder / "bundle")  # whose text was in files that do not exist
+    texts = TrainingTexts(
+        ["de-hsb/train.de", "de-hsb/train.hsb"], (), (), FileOptions(), 1.0, None, keep_all=True, start_from="bundle"
+    )
+    assert set(texts.plan().recipe().data.directions) == {("de", "hsb"), ("hsb", "de")}
+    messages = capsys.readouterr().err
+    assert "is not mixed in" in messages
+    assert "not trained again, because there is no old text in that direction: de-en, en-de;" in messages
+
+
 def test_the_plan_counts_old_text(folder: Path) -> None:
     make_many([("de", "en"), ("en", "de")]).save(folder / "bundle")
     for code, lines in many_texts("train", 30).items():

@@ -80,6 +80,8 @@ def test_tables_of_excel_are_refused(
         "Deutsch;Englisch;Note\nHund;hound;a dog\n",
         '"Hund","hound","DE","EN-US"\n"Hund","hound","DE","EN-US"\n',
         "source,target,source_lang,target_lang\nHund,hound,DE,EN\n",
+        "Hund,hound,de,en\nHund,pjas,de,dsb\n",
+        "Hund,pjas,de,dsb\nHund,hound,de,en\n",
     ],
 )
 def test_tables_with_commas_are_glossaries(table: str, tmp_path: Path) -> None:
@@ -147,6 +149,7 @@ def test_a_translation_memory_can_be_a_glossary(
         ("Hund,hound,a dog\nKatze,cat,\n", "terms.csv: a glossary has two columns, a term and its translation"),
         ("Hund,\n", "terms.csv"),
         ("", "terms.csv: contains no sentence pairs"),
+        ("Hund,pjas,de,dsb\n", "terms.csv: its terms are from de to dsb, but texts are translated from de to en"),
         ("hound,Hund,en,de\n", "terms.csv: its terms are from en to de, but texts are translated from de to en"),
     ],
 )

@@ -55,6 +55,16 @@ def test_every_format_is_read(suffix: str, tmp_path: Path) -> None:
         assert TranslationMemory.read(str(path), ("en", "de")).find("Two dogs.") == "Zwei Hunde."
 
 
+def test_columns_are_chosen_by_their_languages(tmp_path: Path) -> None:
+    for name, separator in (("memory.csv", ","), ("memory.tsv", "\t")):
+        rows = (("de", "hsb", "dsb"), ("Hund", "pos", "pjas"), ("Katze", "kočka", "kóčka"))
+        (tmp_path / name).write_text("".join(f"{separator.join(row)}\n" for row in rows), "utf-8")
+        for languages, expected in ((("de", "dsb"), "pjas"), (("hsb", "dsb"), None), (("dsb", "hsb"), None)):
+            memory = TranslationMemory.read(str(tmp_path / name), languages)
+            assert memory.find("Hund") == expected
+            assert len(memory) == 2
+
+
 def test_several_corpora_are_one_memory(tmp_path: Path) -> None:
     paths = [str(tmp_path / f"{number}.tsv") for number in range(2)]
     for path, pair in zip(paths, PAIRS, strict=False):

@@ -85,9 +85,13 @@ def test_each_code_is_reported_once_and_notes_are_not_reported(
     error = Finding("future-leak", "error", "later tokens are visible", {}, "no mask", "mask it")
     trainer.log.warn(trainer.position, [error, replace(error, code="duplicates", severity="note"), error])
     trainer.log.warn(trainer.position, [error])
-    (event,) = read_metrics(trainer.run / "metrics.jsonl")
-    assert event["kind"] == "event"
-    assert event["message"] == "error: future-leak: later tokens are visible"
+    for direction in ("de-hsb", "hsb-de", "de-hsb"):
+        trainer.log.warn(trainer.position, [error], direction)
+    events = read_metrics(trainer.run / "metrics.jsonl")
+    assert {event["kind"] for event in events} == {"event"}
+    assert [event["message"] for event in events] == [
+        f"error: future-leak: {direction}later tokens are visible" for direction in ("", "de-hsb: ", "hsb-de: ")
+    ]
     log = capsys.readouterr().err
-    assert log.count("later tokens are visible") == 1
+    assert log.count("later tokens are visible") == 3
     assert "fix: mask it" in log

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +16,14 @@ from web_pages import serve_directory
 
 from dragoman.bundle import Bundle, choose_direction
 from dragoman.export.parity import Sample
+from dragoman.export.protocol import describe_masking
 from dragoman.export.run import export, load_exporter
-from dragoman.text.multilingual import language_tokens, name_direction
+from dragoman.settings import Decoding
+from dragoman.text.masking import Masking
+from dragoman.text.multilingual import MultilingualTokenizer, language_tokens, name_direction
 from dragoman.translator import Translator
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "onnx_greedy.py"
 FORMATS = ["ctranslate2", "onnx", "huggingface", "argos"]
 
 
@@ -64,12 +71,41 @@ def test_the_programs_of_exports_translate_into_each_language(bundle: Bundle, tm
         assert run_readme_program(tmp_path / "ct2", own, "translate(text)", needs_dragoman=True) == expected
 
 
+def test_the_masks_of_each_direction_are_stated() -> None:
+    assert describe_masking(make_many()) == ""
+    bundle = make_many(text__placeholders=True)
+    assert isinstance(bundle.source, MultilingualTokenizer)
+    masks = {"de-en": Masking(frozenset({"0"}), None, frozenset({"0,0"})), "de-szl": Masking(frozenset({"00"}))}
+    own = bundle.source
+    source = MultilingualTokenizer(own.tokenizer, own.tokens, own.language, own.marks, masks)
+    section = describe_masking(replace(bundle, source=source))
+    assert "- de-en: `mask = Masking(frozenset(['0']), None, frozenset(['0,0'])).mask(text)`" in section
+    assert "- de-szl: `mask = Masking(frozenset(['00']), None, frozenset([])).mask(text)`" in section
+
+
 def test_the_tokens_of_languages_are_stated(bundle: Bundle, tmp_path: Path) -> None:
     pytest.importorskip("onnxscript")
     export(bundle, "onnx", tmp_path / "out")
     config = json.loads((tmp_path / "out" / "config.json").read_text("utf-8"))
     assert config["languages"] == language_tokens(bundle.source)
     assert list(config["languages"]) == list(CODES)
+
+
+def test_the_example_for_onnx_translates_into_each_language(bundle: Bundle, tmp_path: Path) -> None:
+    pytest.importorskip("onnxscript")
+    export(bundle, "onnx", tmp_path / "out")
+    text = texts("test", 3)["de"][2]
+    command = [sys.executable, str(EXAMPLE), str(tmp_path / "out"), text]
+    for target in ("en", "szl"):
+        found = subprocess.run([*command, target], capture_output=True, text=True, check=True).stdout.strip()
+        assert (
+            found
+            == Translator(choose_direction(bundle, "de", target), Decoding(beam_size=1, max_length=150))(text).text
+        )
+    for wrong in ([], ["fr"]):
+        refused = subprocess.run([*command, *wrong], capture_output=True, text=True)
+        assert refused.returncode == 1
+        assert refused.stderr.strip() == "choose the language to translate into: de, en, szl"
 
 
 def test_the_page_translates_every_direction(bundle: Bundle, browser: Any, web_runtime: None, tmp_path: Path) -> None:

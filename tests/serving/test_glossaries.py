@@ -57,6 +57,16 @@ def test_the_official_client(client: deepl.DeepLClient, server: Running, tmp_pat
     assert plain.text == "en[Ein Hund.]"
 
 
+def test_the_official_client_with_languages_that_have_variants(start_server: StartServer) -> None:
+    server = start_server(pairs=("de-pt-BR", "de-zh-Hans"))
+    client = deepl.DeepLClient("any key", server_url=server.url, send_platform_info=False)
+    for target in ("PT-BR", "ZH-HANS"):
+        glossary = client.create_glossary("Tiere", "DE", target, {"Hund": "cão"})
+        translated = client.translate_text("Ein Hund.", source_lang="DE", target_lang=target, glossary=glossary)
+        assert "Ein cão." in str(translated)
+        assert client.get_glossary_entries(glossary) == {"Hund": "cão"}
+
+
 def test_csv_and_errors(client: deepl.DeepLClient) -> None:
     made = client.create_glossary_from_csv("animals", "DE", "EN", 'Hund,"hound, big",de,en\nKatze,cat\n')
     assert client.get_glossary_entries(made) == {"Hund": "hound, big", "Katze": "cat"}

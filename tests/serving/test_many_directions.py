@@ -16,6 +16,7 @@ from running_server import Running, StartServer
 
 import dragoman
 from dragoman.documents.segment import Segment
+from dragoman.errors import UserError
 from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.fair_queue import FairQueue, Job, Priority
 from dragoman.serving.mixed_batches import mixing_key, translate_jobs
@@ -115,11 +116,41 @@ def test_a_pivot_replaces_only_directions_that_were_never_trained(tmp_path: Path
     models = load_models([tmp_path / "centered"], ModelOptions())
     assert [len(models.route(*pair)) for pair in CENTERED] == [1] * 4
     assert [(each.source, each.target) for each in models.route("de", "szl")] == [("de", "en"), ("en", "szl")]
+    make_many([("de", "en"), ("szl", "de"), ("en", "szl")]).save(tmp_path / "circle")
+    circle = load_models([tmp_path / "circle"], ModelOptions())
+    assert [len(circle.route(source, target)) for source, target in DIRECTIONS] == [1, 2, 2, 1, 1, 2]
+
+
+def test_a_language_that_was_only_read_or_only_written_is_not_the_other(tmp_path: Path) -> None:
     make_many([("de", "en"), ("szl", "en")]).save(tmp_path / "into-english")
-    into_english = load_models([tmp_path / "into-english"], ModelOptions())
-    assert into_english.targets("de") == ["en"]
-    (untrained,) = into_english.route("de", "szl")
-    assert untrained.is_zero_shot
+    make_many([("de", "en"), ("de", "szl"), ("szl", "en")]).save(tmp_path / "from-german")
+    served = [load_models([tmp_path / name], ModelOptions()) for name in ("into-english", "from-german")]
+    assert [[pair for pair in DIRECTIONS if models.route(*pair)] for models in served] == [
+        [("de", "en"), ("szl", "en")],
+        [("de", "en"), ("de", "szl"), ("szl", "en")],
+    ]
+
+
+def test_a_bundle_of_one_direction_comes_before_one_of_several(path: Path, finished_run: Path) -> None:
+    for paths in ([path, finished_run], [finished_run, path]):
+        table = load_models(paths, ModelOptions())
+        assert {pair: table.route(*pair)[0].is_shared for pair in DIRECTIONS} == {
+            pair: pair != ("de", "en") for pair in DIRECTIONS
+        }
+    with pytest.raises(UserError, match="two bundles translate from de to en"):
+        load_models([finished_run, finished_run], ModelOptions())
+
+
+def test_a_list_is_translated_although_one_language_of_it_cannot_be(start_server: StartServer, tmp_path: Path) -> None:
+    make_many([("de", "en"), ("en", "szl")]).save(tmp_path / "bundle")
+    models, server = load_models([tmp_path / "bundle"], ModelOptions()), start_server()
+    server.service.use_models(models, LanguageDetector.of(models))
+    query = {"q": [sentence("de"), sentence("szl")], "source": "auto", "target": "en"}
+    translated = httpx.post(f"{server.url}/translate", json=query, timeout=30).json()["translatedText"]
+    assert translated[0] != sentence("de")
+    assert translated[1] == sentence("szl")
+    refused = httpx.post(f"{server.url}/translate", json=query | {"q": [sentence("szl")]}, timeout=30)
+    assert refused.status_code == 400
 
 
 @pytest.mark.parametrize("glossary", [None, Glossary([Term("Hund", "beagle")])], ids=["plain", "glossary"])

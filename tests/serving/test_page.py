@@ -318,6 +318,25 @@ def test_the_glossary_is_used_and_kept(page: Any) -> None:
     assert "water spaniel" in type_text(page).lower()
 
 
+def test_each_target_language_has_its_glossary(browser: Any, start_server: StartServer) -> None:
+    page, messages, _ = open_page(browser, start_server(("de-en", "de-es")).url)
+    page.evaluate("localStorage.setItem('dragoman-glossary', 'Hund = hound')")  # of an earlier version
+    page.reload()
+    page.locator("#to").select_option("es")
+    first, field = page.locator("#to").input_value(), page.locator("#glossary")
+    assert first == "es"
+    page.get_by_text("Glossary", exact=True).click()
+    field.fill("Hund = perro")
+    assert type_text(page, "Hund") == "es[perro]"
+    page.locator("#to").select_option("en")
+    assert field.input_value() == "Hund = hound"
+    page.get_by_text("en[hound]", exact=True).wait_for()
+    page.locator("#to").select_option("es")
+    assert field.input_value() == "Hund = perro"
+    page.close()
+    assert messages == []
+
+
 def test_the_inspector_explains_a_sentence(page: Any) -> None:
     type_text(page)
     page.locator("#output .word").first.click()

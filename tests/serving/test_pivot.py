@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from document_samples import FILLED_SAMPLES, SAMPLES
 from running_server import FakeTranslator
+from segment_translators import translate_shuffled
 
 from dragoman.documents.segment import Segment
+from dragoman.serving.documents import DocumentSlot, Upload, translate_document
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import ServedModel
 from dragoman.serving.scheduler import Scheduler
-from dragoman.serving.texts import Client, TranslatedText, open_plain_text, translate_texts
+from dragoman.serving.segments import Client
+from dragoman.serving.texts import TranslatedText, open_plain_text, translate_texts
 from dragoman.settings.serving import Serving
+from dragoman.text.link import Link
 from dragoman.text.translation import Translation
 
 
@@ -67,3 +74,38 @@ def test_the_confidence_is_that_of_the_less_certain_model(
 
     (translated,) = asyncio.run(translate())
     assert (translated.text, translated.confidence) == ("es[en[Hund]]", lowest)
+
+
+def translate_into_itself(segment: Segment) -> Translation:
+    words = [word.span() for word in re.finditer(r"\S+", segment.text)]
+    return Translation(segment.text, links=[Link(*span, *span) for span in words] if segment.aligned else ())
+
+
+PIVOTED = [
+    (name, data.replace(b"en-US", b"es").replace(b"Language: en", b"Language: es").replace(b'"EN"', b'"es"'))
+    for name, data in SAMPLES + FILLED_SAMPLES
+]
+
+
+@pytest.mark.parametrize(("name", "data"), PIVOTED, ids=[name for name, _ in PIVOTED])
+def test_a_file_is_the_same_as_from_one_model(name: str, data: bytes) -> None:
+    """In every format: only what is translated differs between one and two models, and here it does not."""
+    shuffled = ServedModel("de", "en", lambda segments: [translate_shuffled(each) for each in segments], len)
+    kept = ServedModel("en", "es", lambda segments: [translate_into_itself(each) for each in segments], len)
+    direct = replace(shuffled, target="es")
+
+    async def translate() -> list[bytes]:
+        scheduler = Scheduler(Serving(), 1)
+        scheduler.start()
+        with ThreadPoolExecutor(1) as threads:
+            slot = DocumentSlot(threads, lambda: None)
+            files = [
+                await translate_document(scheduler, slot, route, Upload(name, data), "a")
+                for route in ((direct,), (shuffled, kept))
+            ]
+        scheduler.close()
+        return files
+
+    by_one, by_two = asyncio.run(translate())
+    assert by_two == by_one
+    assert by_one != data

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dragoman
-from dragoman.bundle import Bundle, choose_direction, languages_of
+from dragoman.bundle import Bundle, choose_direction, languages_of, translates
 from dragoman.documents.segment import Segment
 from dragoman.errors import UserError
 from dragoman.serving.models import ModelOptions, load_models
@@ -62,6 +62,14 @@ def test_the_server_translates_in_all_directions(path: Path) -> None:
     assert len({id(translator.engine) for translator in translators}) == 1
 
 
-def test_directions_of_another_bundle_are_not_replaced(path: Path, finished_run: Path) -> None:
+def test_directions_of_another_bundle_of_several_are_not_replaced(path: Path) -> None:
     with pytest.raises(UserError, match="two bundles translate from de to en"):
-        load_models([path, finished_run], ModelOptions())
+        load_models([path, path], ModelOptions())
+
+
+def test_a_language_is_not_translated_into_itself(path: Path) -> None:
+    bundle = Bundle.load(path)
+    for languages in (("de", "de"), ("en", None), (None, "de"), ("zh", "zh-CN")):
+        with pytest.raises(UserError, match="the source and the target language are both"):
+            choose_direction(bundle, *languages)
+        assert not translates(bundle, (languages[0] or "de", languages[1] or "en"))

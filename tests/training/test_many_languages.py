@@ -32,6 +32,7 @@ from dragoman.training.loop.batches import BatchStream
 from dragoman.training.loop.progress import Progress
 from dragoman.training.run.describe import describe
 from dragoman.training.run.log import read_metrics
+from dragoman.training.run.open_checkpoint import open_checkpoint
 from dragoman.training.run.run import train
 from dragoman.training.stages.recipes import check_stage_corpora, teacher_recipe
 from dragoman.training.stages.text import collect_text
@@ -203,7 +204,7 @@ def test_one_way_text_is_read_only_in_its_direction(make: Callable[..., Recipe],
 def test_directions_that_cannot_be_trained_are_refused(make: Callable[..., Recipe], texts: Path) -> None:
     tagged = [documents(texts)[0], {**documents(texts)[1], "tagged": True}]
     with pytest.raises(UserError, match=r"no pair to train on is in hsb-de; .* \['de-en', 'en-de', 'de-hsb'\]"):
-        prepare.prepare(make(train=tagged), None, None, print)
+        prepare.prepare(make(train=tagged, validation=documents(texts, "validation")[:2]), None, None, print)
     one_way = 'data.directions=["de-en", "de-hsb", "en-hsb"]'
     for overrides, message in (
         (["backtranslation.tagged=false"], r"backtranslation.tagged = false: is for models with one direction"),
@@ -306,6 +307,29 @@ def test_a_large_text_is_prepared_like_a_small_one(
     assert np.array_equal(large.matches, everything.matches)
 
 
+def test_the_order_of_directions_decides_what_is_cached(
+    make: Callable[..., Recipe], texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepare, "IN_MEMORY_PAIRS", 10)
+    orders = ['["de-en", "en-de", "de-hsb", "hsb-de"]', '["de-en", "de-hsb", "hsb-de", "en-de"]']
+    for order in (*orders, *orders):
+        own = {"train": documents(texts)[:2], "validation": documents(texts, "validation")[:2]}
+        data = prepare.prepare(make(f"data.directions={order}", **own), None, None, print)
+        assert data.train.directions is not None
+        for index in range(0, len(data.train), 7):
+            languages = data.directions[data.train.directions[index]]
+            assert data.source.vocabulary.tokens[data.train.source[index][0]] == f"<2{languages[1]}>"
+
+
+def test_text_in_directions_that_are_not_trained_is_refused(make: Callable[..., Recipe], texts: Path) -> None:
+    held_out = documents(texts, "validation")
+    chosen = 'data.directions=["de-en", "en-de"]'
+    for name in ("validation", "test"):
+        both = {"train": documents(texts)[:1], "validation": held_out[:1], name: held_out[:2]}
+        with pytest.raises(UserError, match=rf"data.{name}: .* is not trained; the directions are de-en, en-de"):
+            prepare.prepare(make(chosen, **both), None, None, print)
+
+
 def test_a_resumed_run_is_the_same_and_its_bundle_knows_each_direction(
     make: Callable[..., Recipe], texts: Path, tmp_path: Path
 ) -> None:
@@ -337,6 +361,10 @@ def test_a_resumed_run_is_the_same_and_its_bundle_knows_each_direction(
         assert line["directions"].keys() == names
         for key in ("bleu", "chrf", "loss", "wrong_language"):
             assert line[key] == pytest.approx(np.mean([each[key] for each in line["directions"].values()]), abs=1e-3)
+        prefixed = [f"{name}: {one}" for name, each in line["directions"].items() for one in each["problems"]]
+        assert line["problems"] == prefixed
+    checkpoint = open_checkpoint(max((tmp_path / "whole" / "checkpoints").iterdir()))
+    assert checkpoint.profiles == bundle.profiles, "it recognizes the same languages"
     report = (tmp_path / "whole" / "report.html").read_text("utf-8")
     assert all(f"<td>{name}</td>" in report for name in names)
     assert all(f"{name}: validation scores" in report for name in names)

@@ -78,11 +78,13 @@ def compare(
         baseline, other = (
             open_translator(path, overrides, options, files=(source, reference)) for path in (first, second)
         )
-        for finding in check_languages_of_files(baseline.bundle.recipe.data, sources, references):
+        data, profile = baseline.bundle.recipe.data, baseline.bundle.language_profile
+        for finding in check_languages_of_files(data, sources, references, profile):
             print_to_stderr(f"dragoman: warning: {finding.message}")
         comparison = compare_translators(baseline, other, sources, references)
         if as_json:
-            print_json(comparison.to_dict())
+            languages = {"source_language": data.source_language, "target_language": data.target_language}
+            print_json(comparison.to_dict() | languages)
         elif output != DASH:
             _print_comparison(comparison, (first, second), sentences)
         if page:
@@ -96,7 +98,8 @@ def _print_comparison(comparison: Comparison, paths: tuple[Path, Path], sentence
     print("\n".join(describe_comparison(comparison)), end="\n\n")
     for name, path, report in zip("AB", paths, (comparison.first, comparison.second), strict=True):
         scores = f"BLEU {report.bleu:.2f}  chrF {report.chrf:.2f}  chrF++ {report.chrf_pp:.2f}"
-        print(f"{name}  {scores}  perplexity {report.perplexity:.3f}  {path}")
+        wrong = "" if report.wrong_language is None else f"  in another language {report.wrong_language:.1%}"
+        print(f"{name}  {scores}  perplexity {report.perplexity:.3f}{wrong}  {path}")
     for test in comparison.significance:
         print(f"{test.metric} B - A = {test.second - test.first:+.2f}, {test.method}: p = {test.p_value:.4f}")
         print(f"  {test.signature}")

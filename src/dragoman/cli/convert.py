@@ -18,8 +18,8 @@ from dragoman.cli.text_files import (
     DelimiterOption,
     EncodingOption,
     HeaderOption,
-    LanguagesOption,
     QuotesOption,
+    TwoLanguagesOption,
 )
 from dragoman.cli.text_references import FileOptions, find_references, refuse_meaningless_options
 from dragoman.errors import UserError, counted, escape_controls
@@ -37,7 +37,7 @@ def convert(
             "or .gz, or a name with {lang} for two line-aligned files.",
         ),
     ],
-    languages: LanguagesOption = None,
+    languages: TwoLanguagesOption = None,
     encoding: EncodingOption = None,
     delimiter: DelimiterOption = None,
     columns: ColumnsOption = None,

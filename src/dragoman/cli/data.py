@@ -15,7 +15,7 @@ from dragoman.cli.corrections import (
     remove_corrections,
 )
 from dragoman.cli.options import DataDirectory
-from dragoman.cli.text_files import LanguagesOption
+from dragoman.cli.text_files import TwoLanguagesOption
 from dragoman.cli.text_references import parse_languages
 from dragoman.errors import UserError, counted
 
@@ -49,7 +49,7 @@ def data_list(data_dir: DataDirectory = None) -> None:
 @data_app.command("fetch")
 def data_fetch(
     name: Annotated[str, typer.Argument(metavar="NAME|opus:NAME", help="A corpus of the catalog, or of OPUS.")],
-    languages: LanguagesOption = None,
+    languages: TwoLanguagesOption = None,
     data_dir: DataDirectory = None,
 ) -> None:
     """Download a corpus.

@@ -142,6 +142,7 @@ def doctor_data(
     from dragoman.corpus.corpus import is_recognized
     from dragoman.doctor.data.check import check_corpora
     from dragoman.doctor.data.corpora import corpora_of_recipe, group_corpora
+    from dragoman.doctor.findings.finding import errors_first
     from dragoman.recipe import load_recipe
 
     options = FileOptions(languages, encoding, delimiter, columns, header, quotes)
@@ -154,13 +155,13 @@ def doctor_data(
         raise UserError("--test cannot be used with a recipe; the recipe names its test corpora in data.test")
     else:
         corpora = corpora_of_recipe(load_recipe(Path(corpus[0])).data, data_dir)
-    overlap = "" if any(each.held_out for each in corpora) else "text that is also in a test text (--test), "
+    overlap = "" if all(each.held_out for each in corpora) else "text that is also in a test text (--test), "
     not_examined = f"{overlap}whether translations are right beyond their length, language, names, numbers and words"
     findings: list[Finding] = []
     for each in corpora:
         place = write and (write / f"{each.source_language}-{each.target_language}" if len(corpora) > 1 else write)
         findings += check_corpora(each, place)
-    _report(findings, as_json, not_examined)
+    _report(errors_first(findings), as_json, not_examined)
 
 
 @doctor_app.command("output", cls=SuggestingCommand)

@@ -97,14 +97,16 @@ def evaluate(
     )
     translator = open_translator(bundle, overrides, options, files=(source, reference))
     texts = read_texts(source, reference)
-    for finding in check_languages_of_files(translator.bundle.recipe.data, *texts):
+    data, profile = translator.bundle.recipe.data, translator.bundle.language_profile
+    for finding in check_languages_of_files(data, *texts, profile):
         print_to_stderr(f"dragoman: warning: {finding.message}")
     report, translations = evaluate(translator, *texts)
     changed = evaluate_perturbed(translator, *texts, translations) if perturbed else {}
     engine_used = {"engine": translator.engine.name, "compute_type": translator.engine.weight_type}
     if as_json:
         more = {"perturbed": {name: scores.to_dict() for name, scores in changed.items()}} if perturbed else {}
-        print_json(report.to_dict() | engine_used | more)
+        languages_used = {"source_language": data.source_language, "target_language": data.target_language}
+        print_json(report.to_dict() | languages_used | engine_used | more)
         return
     direction = " into ".join(translator.bundle.recipe.data.languages)
     print(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 
 from dragoman.corpus.aligned import refuse_other_content
@@ -16,7 +17,7 @@ from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError, counted
-from dragoman.languages.codes import primary_language
+from dragoman.languages.codes import is_known_code, known_language, primary_language
 from dragoman.settings import CorpusFile
 from dragoman.text.glossary import Glossary, Term
 
@@ -58,15 +59,15 @@ def read_glossary(path: Path, languages: Languages) -> Glossary:
 
 def _read_pairs(path: Path, languages: Languages) -> list[Pair]:
     """The terms and translations of a file; a first row that names the languages chooses the columns."""
-    found = _describe_deepl(path, languages) if path.suffix.lower() == ".csv" else None
-    described = found or CorpusFile(file=str(path))
+    if path.suffix.lower() == ".csv" and (pairs := _read_deepl(path, languages)) is not None:
+        return pairs
     source, target = languages
+    described = CorpusFile(file=str(path))
     try:
         return list(read_corpus(described, source_language=source, target_language=target))
     except UndeclaredError as error:
-        names = error.settings.get("columns", ())
-        if "header" not in error.settings and not any(isinstance(name, str) for name in names):
-            if names:
+        if not error.has_header:
+            if "columns" in error.settings:
                 problem = "a glossary has two columns, a term and its translation"
                 raise UserError(f"{path}: {problem}; delete the others") from None
             raise
@@ -74,29 +75,42 @@ def _read_pairs(path: Path, languages: Languages) -> list[Pair]:
         return list(read_corpus(described, source_language=source, target_language=target))
 
 
-def _describe_deepl(path: Path, languages: Languages) -> CorpusFile | None:
-    """A file whose rows have a term, its translation and their languages, as the glossaries of DeepL; None for others.
+def _read_deepl(path: Path, languages: Languages) -> list[Pair] | None:
+    """The rows of a direction in a file like the glossaries of DeepL: a term, its translation and their languages.
+
+    Returns:
+        None if the first row, apart from a header such as "source", is not such a row.
 
     Raises:
-        UserError: The languages are exchanged.
+        UserError: All rows are of other directions.
     """
     try:
         with closing(read_rows(path, CorpusFile(file=str(path), quotes=True))) as numbered:
-            rows = [row for _, row in islice(numbered, 2)]
+            first = next(numbered, (0, []))[1]
+            if first and len(languages_of_header(first)) == len(first):
+                return None
+            rows = chain([] if _names_sides(first) else [first], (row for _, row in numbered))
+            pairs, others = list[Pair](), Counter[str]()
+            for row in rows:
+                stated = tuple(primary_language(tag.strip()) for tag in row[2:] if tag.strip())
+                if not (pairs or others or (len(stated) == 2 and all(map(_is_code, stated)))):
+                    return None
+                if stated in ((), tuple(map(primary_language, languages))):
+                    term, translation = (*row, "")[:2]
+                    pairs.append(Pair(term, translation))
+                else:
+                    others[" to ".join(stated)] += 1
     except UserError:
         return None  # `read_corpus` describes the problem
-    source, target = map(primary_language, languages)
-    for number, row in enumerate(rows):
-        stated = [primary_language(tag.strip()) for tag in row[2:]]
-        if stated == [source, target]:
-            if number > 0 and not _names_sides(rows[0]):
-                return None
-            return CorpusFile(file=str(path), columns=(1, 2), header=number > 0)
-        if stated == [target, source]:
-            raise UserError(
-                f"{path}: its terms are from {target} to {source}, but texts are translated from {source} to {target}"
-            )
-    return None
+    if others and not pairs:
+        raise UserError(
+            f"{path}: its terms are from {', '.join(others)}, but texts are translated from {' to '.join(languages)}"
+        )
+    return pairs
+
+
+def _is_code(word: str) -> bool:
+    return known_language(word) == word or is_known_code(word)
 
 
 def _names_sides(row: Sequence[str]) -> bool:

@@ -67,17 +67,18 @@ def inspect(
     paths = [bundle, *([compare] if compare else [])]
     languages = (source_language, target_language)
     options = EngineOptions(engine or "torch", device, verbose=verbose, languages=languages)
-    if serve:
-        from dragoman.serving.inspector_app import serve_inspector
-
-        models = {str(path): open_translator(path, overrides, options) for path in paths}
-        return serve_inspector(models, text, port)
 
     def recognize(translator: Bundle) -> str:
         from dragoman.bundle import recognize_sources
 
         return recognize_sources(translator, [text])[0]
 
+    if serve:
+        from dragoman.serving.inspector_app import serve_inspector
+
+        known = recognize if text else None
+        models = {str(path): open_translator(path, overrides, options, recognize=known) for path in paths}
+        return serve_inspector(models, text, port)
     output = output or Path("inspect.html")
     messages = sys.stderr if output == DASH else sys.stdout
     with open_output(output) as page:  # first, so that a file that cannot be written is refused at once

@@ -141,7 +141,7 @@ def warn_of_zero_shot(bundle: Bundle) -> None:
     if bundle.is_zero_shot:
         source, target = bundle.recipe.data.languages
         print(
-            f"dragoman: warning: {bundle.recipe.name} has not learned from text in {source} and {target}, so "
+            f"dragoman: warning: {bundle.recipe.name} was not trained to translate from {source} into {target}, so "
             "translations may be bad, or in another language; dragoman serve uses a third language in between",
             file=sys.stderr,
         )
@@ -159,9 +159,13 @@ def in_direction(
         UserError: It does not have one of the languages, or one is not known.
     """
     from dragoman.bundle import choose_direction, require_direction, require_target
+    from dragoman.languages.codes import find_language
 
     if files and None in languages and (named := named_languages(bundle, files)):
         languages = (languages[0] or named[0], languages[1] or named[1])
+        for code, name, file in zip(choose_direction(bundle, *languages).given, named, files, strict=True):
+            if code is not None and find_language(code, (name,)) is None:
+                raise UserError(f"{file}: is named after {name}, not {code}; state both languages with options")
     chosen = choose_direction(bundle, *languages)
     if recognize and chosen.recognizes_source:
         require_target(chosen)

@@ -21,6 +21,14 @@ LanguagesOption = Annotated[
         help="Language codes, such as de-en, or a list, such as de,hsb,dsb (default: what files or their names state).",
     ),
 ]
+TwoLanguagesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--languages",
+        metavar="SOURCE-TARGET",
+        help="Language codes, such as de-en (default: what files or their names state).",
+    ),
+]
 EncodingOption = Annotated[
     str | None, typer.Option("--encoding", metavar="NAME", help="Encoding, such as cp1252 or utf-16 (default: UTF-8).")
 ]
@@ -82,7 +90,8 @@ class TextFilesCommand(SuggestingCommand):
             if error.file not in arguments:
                 raise
             if sum(is_recognized(each) for each in arguments if os.path.isfile(each)) > 1:
-                languages = ctx.params.get("languages") or "SOURCE-TARGET"
+                stated = ctx.params.get("languages") or ""
+                languages = "SOURCE-TARGET" if "," in stated else stated or "SOURCE-TARGET"
                 command = ["dragoman", "convert", error.file, "converted.tsv", "--languages", languages, *options]
                 raise UserError(f"{error.problem}; convert it first: {shlex.join(command)}") from None
             names = ctx.command_path.removeprefix(ctx.find_root().command_path).split()  # such as doctor data

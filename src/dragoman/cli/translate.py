@@ -256,10 +256,10 @@ class TranslateInput:
         """Whether the beginning cannot be read before the rest: the user types it, or it is a pipe with a name."""
         return self.typed or bool(self._file and self._file.exists() and not self._file.is_file())
 
-    def sample(self) -> str:
+    def sample(self, text_format: str) -> str:
         """The beginning of the texts, whose language is recognized; raises UserError if there is no such file."""
-        if self.texts:
-            return "\n".join(self.texts)
+        if self.texts or (self._file and text_format == "html"):  # whose lines say nothing
+            return "\n".join(self.read_documents())
         if self._file:
             from dragoman.corpus.lines import read_lines
 
@@ -356,7 +356,7 @@ def recognize_source(
     Raises:
         UserError: It cannot be read, or the user types it, or its language is not recognized.
     """
-    from dragoman.bundle import possible_sources, recognize_sources
+    from dragoman.bundle import possible_sources, recognize_common_source
 
     sources = possible_sources(bundle)
     if document:
@@ -373,11 +373,10 @@ def recognize_source(
     elif text_format == "html":
         from dragoman.documents.formats.html import HtmlText
 
-        texts = [segment.text for segment in HtmlText(chosen.sample(), sources[0]).segments]
+        texts = [segment.text for segment in HtmlText(chosen.sample(text_format), sources[0]).segments]
     else:
-        texts = [chosen.sample()]
-    (source,) = recognize_sources(bundle, ["\n".join(texts[:_SAMPLE])])
-    return source
+        texts = chosen.sample(text_format).splitlines()
+    return recognize_common_source(bundle, texts[:_SAMPLE])
 
 
 def _split(columns: str | None) -> list[str]:

@@ -79,9 +79,9 @@ def _read(reference: CorpusReference, languages: Languages) -> Iterator[Pair]:
     try:
         first = list(islice(pairs, 1))  # and not all of them twice: the file may be a pipe
     except UndeclaredError as error:
-        if error.settings != {"header": True} or not isinstance(reference, str):
+        if not (error.has_header and isinstance(reference, str)):
             raise
-        with_header = CorpusFile(file=reference, header=True)
+        with_header = CorpusFile(file=reference, **({"header": True} | error.settings))
         first, pairs = [], iter(read_corpus(with_header, source_language=source, target_language=target))
     for pair in chain(first, pairs):
         found = found or pair.complete

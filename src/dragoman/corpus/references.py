@@ -32,6 +32,11 @@ class UndeclaredError(UserError):
         self.settings = settings
         self.file = ""
 
+    @property
+    def has_header(self) -> bool:
+        """Whether the first row looks like a header, perhaps one that names the columns of the languages."""
+        return "header" in self.settings or any(isinstance(each, str) for each in self.settings.get("columns", ()))
+
     def of_corpus(self, reference: CorpusReference, languages: Languages) -> UndeclaredError:
         """The same error with the remedy for a reference."""
         remedy = _describe_remedy(reference, languages, self.settings)

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.corpus.pair import Languages, Pair
+from dragoman.corpus.references import describe_reference
 from dragoman.dataset.encode import PairEncoder
 from dragoman.dataset.pairs import CorpusChangedError, find_training_corpora, read_pairs
 from dragoman.dataset.split import Split, split_pairs
@@ -74,6 +75,7 @@ def split_identity(recipe: Recipe, fingerprint: list[Any]) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "languages": [data.source_language, data.target_language],
+        **({"directions": data.directions} if data.directions else {}),  # pairs have their numbers
         "corpora": fingerprint,
         "max_characters": data.max_characters,
         "held_out": None if data.validation else held_out,
@@ -306,6 +308,15 @@ class Dataset:
     directions: Sequence[Languages] = ()  # of a model with several
     words: Sequence[tuple[Sequence[tuple[str, str]], Sequence[Entry]]] = ()  # dictionary and lexicon of each of them
 
+    @property
+    def distinct_pairs(self) -> int:
+        """The number of training pairs; those that are read in both directions count once."""
+        counts = [len(self.train.of_direction(number)) for number in range(len(self.directions))]
+        largest = dict[frozenset[str], int]()
+        for languages, count in zip(map(frozenset, self.directions), counts, strict=True):
+            largest[languages] = max(count, largest.get(languages, 0))
+        return sum(largest.values()) if self.directions else len(self.train)
+
     def in_direction(self, languages: Languages) -> Dataset:
         """The part of the dataset in one of several directions, with at most `DIRECTION_PAIRS` training pairs."""
         number = list(self.directions).index(languages)
@@ -500,8 +511,20 @@ def given_pairs(data: Data, data_directory: Path | None) -> list[Pair]:
 
     A text of one pair of languages is often that of another, too. In a model with one direction, `data.clean` leaves
     out such pairs.
+
+    Raises:
+        UserError: A corpus is missing or broken, or in a direction that is not trained.
     """
-    return read_pairs([*data.validation, *data.test], data, data_directory) if data.directions else []
+    if not data.directions:
+        return []
+    for name, corpora in (("validation", data.validation), ("test", data.test)):
+        if unused := [each for each in corpora if not data.directions_of(each)]:
+            direction = name_direction(data.languages_of(unused[0]))
+            raise UserError(
+                f"data.{name}: {describe_reference(unused[0])} is in {direction}, which is not trained; the directions "
+                f"are {', '.join(map(name_direction, data.directions))}"
+            )
+    return read_pairs([*data.validation, *data.test], data, data_directory)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import numpy as np
 import regex
 from pydantic import BaseModel, ConfigDict, FiniteFloat
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, require_direction
 from dragoman.corpus.pair import Languages
 from dragoman.languages.identify import (
     LanguageProfile,
@@ -306,8 +306,12 @@ class TextChecker:
 def check_texts(bundle: Bundle, texts: Iterable[str]) -> list[TextWarning]:
     """What is unusual about texts, compared with the training text of a translator; see `TextChecker`.
 
+    Raises:
+        UserError: The translator has several directions, and none is stated.
+
     >>> dragoman.doctor.check_texts(translator.bundle, ["EIN HUND LÄUFT."])
     """
+    require_direction(bundle)
     checker = TextChecker.of(bundle)
     return [warning for number, text in enumerate(texts, start=1) for warning in checker.check(number, text)]
 

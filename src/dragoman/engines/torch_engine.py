@@ -75,6 +75,8 @@ def _decoder(model: Transformer, request: EngineRequest) -> Decoder:
     if not decoding.cache:
         return PrefixDecoder(model)
     if decoding.neighbors is not None:
+        if request.bundle.is_undecided:
+            raise UserError("decoding.neighbors is for one direction: choose it with source_language, target_language")
         return NeighborDecoder(model, open_index(request.bundle, decoding.neighbors), decoding.neighbor_weight)
     return PreallocatedDecoder(model) if supports_unpadded(model) else model
 

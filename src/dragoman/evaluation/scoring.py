@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from dragoman.bundle import require_direction
 from dragoman.search.hypothesis import finished_hypothesis
 from dragoman.system.resumable import grouped
 from dragoman.text.translation import Translation
@@ -23,8 +24,10 @@ def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[
         pairs: Sources and their targets, any number; a few thousand are read at a time.
 
     Raises:
-        UserError: The model computes probabilities that are not finite.
+        UserError: The translator has several directions, and none is stated, or the model computes probabilities that
+            are not finite.
     """
+    require_direction(translator.bundle)
     search = TextSearch(translator.bundle, translator.engine, translator.decoding)
     limit, given = translator.source_limit, len(translator.bundle.target.language_ids)
     for window in grouped(pairs, WINDOW):

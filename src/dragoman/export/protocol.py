@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from dragoman.bundle import Bundle
 from dragoman.settings import Decoding
 from dragoman.system.templates import template_environment
-from dragoman.text.masking import RESERVED
+from dragoman.text.masking import RESERVED, Masking
+from dragoman.text.multilingual import MultilingualTokenizer
 
 OutputKind = Literal["logits", "log-probabilities"]
 Outputs = NDArray[np.float32]
@@ -100,7 +101,7 @@ different characters, and replace the characters in the translation:
 {rows}
 
 In Python, after `from dragoman.text.masking import Masking`, this does it:
-`mask = Masking(frozenset({as_text}), None, frozenset({with_exchange})).mask(text)`. Encode `mask.text`, and call
+{masks} Encode `mask.text`, and call
 `mask.restore(translation)`. A translation can lack a character, or contain one that the source does not have: then
 `dragoman translate` searches again. It also copies symbols and letters that the training text lacks, and writes
 sentences in capital letters as usual; this mask does not.
@@ -125,6 +126,11 @@ def describe_masking(bundle: Bundle) -> str:
         f"| {kind} | U+{ord(characters[0]):04X} to U+{ord(characters[-1]):04X} |"
         for kind, characters in RESERVED.items()
     )
-    return _SECTION.format(
-        rows=rows, as_text=sorted(masking.numbers_as_text), with_exchange=sorted(masking.numbers_with_exchange)
-    )
+    maskings = bundle.source.maskings if isinstance(bundle.source, MultilingualTokenizer) else {}
+    masks = "".join(f"\n- {name}: {_mask_with(each)}" for name, each in maskings.items())
+    return _SECTION.format(rows=rows, masks=f"{masks}\n\n" if maskings else f"{_mask_with(masking)}.")
+
+
+def _mask_with(masking: Masking) -> str:
+    as_text, with_exchange = sorted(masking.numbers_as_text), sorted(masking.numbers_with_exchange)
+    return f"`mask = Masking(frozenset({as_text}), None, frozenset({with_exchange})).mask(text)`"

@@ -115,6 +115,15 @@ def same_language(code: str, other: str) -> bool:
     return primary_language(code) == primary_language(other)
 
 
+def may_be_written_as(code: str, other: str) -> bool:
+    """Whether text in a language may be in that of another tag: in the same script, unless the code leaves that open.
+
+    ``zh-Hans`` may not be ``zh-TW``; ``zh`` and ``pt-BR`` may be ``zh-TW`` and ``pt-PT``.
+    """
+    is_open = without_region(code) == _normalize(code)
+    return same_language(code, other) and (is_open or _script(code) == _script(other))
+
+
 def macrolanguage(code: str) -> str:
     """The current code of a language, or of the group that it belongs to: "no" for "nb", "he" for "iw-IL"."""
     primary = primary_language(code)

@@ -83,6 +83,14 @@ def identify_each(texts: Sequence[str], profile: LanguageProfile) -> list[list[t
     return found
 
 
+def language_of_most(texts: Iterable[str], languages: Iterable[str]) -> str:
+    """The language of most letters of some texts, given that of each; empty if there are none."""
+    letters: Counter[str] = Counter()
+    for text, language in zip(texts, languages, strict=True):
+        letters[language] += sum(map(str.isalpha, text))
+    return max(letters, key=letters.__getitem__, default="")
+
+
 def share_in_other_languages(texts: Sequence[str], expected: str, profile: LanguageProfile) -> float:
     """The share of texts that are clearly in another language of a profile; texts of few words count as right."""
     wrong = 0

@@ -281,19 +281,19 @@ def plan_recipe(
         facts = facts_with(facts, tokenizers, sample)
         new = [each.corpus for each in texts.data().weighted]
         old, share = choose_old_text(start, texts.languages, new, facts.distinct_pairs, data_directory, log)
+        old_directions, with_text = start.recipe.data.directions, list[Languages]()
         if old:
-            old_directions = start.recipe.data.directions
             old_facts, old_sample = collect_facts(old, texts.languages, data_directory, old_directions)
             likeness = text_in_common(sample, old_sample)
             with_text = [each for each in old_directions if each in old_facts.by_direction]
-            if dropped := [each for each in old_directions if each not in (*with_text, *texts.directions)]:
-                log(
-                    f"not trained again, because there is no old text in that direction: "
-                    f"{', '.join(map(name_direction, dropped))}; the new model may translate worse there"
-                )
             directions = tuple(dict.fromkeys([*texts.directions, *with_text])) if old_directions else ()
             texts = replace(texts, train=[*texts.train, *old], directions=directions, named=texts.name)
             facts = facts.with_old_text(old_facts, share, likeness)
+        if dropped := [each for each in old_directions if each not in (*with_text, *texts.directions)]:
+            log(
+                f"not trained again, because there is no old text in that direction: "
+                f"{', '.join(map(name_direction, dropped))}; the new model may translate worse there"
+            )
     _refuse_untrained(texts)
     machine = measure_chosen_speed(overrides)
     if limit:

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from dragoman.errors import UserError, shortened
-from dragoman.languages.codes import language_name
+from dragoman.languages.codes import language_name, primary_language
 from dragoman.serving.deepl_markup import read_markup
 from dragoman.serving.documents import DocumentSlot, Upload, UploadedDocument
 from dragoman.serving.downloads import LIFETIME, SHARE
@@ -26,9 +26,10 @@ from dragoman.serving.errors import RequestError
 from dragoman.serving.keys import hash_key
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
+from dragoman.serving.segments import Client
 from dragoman.serving.service import Service, service_of, stated_key
 from dragoman.serving.storage import StoredGlossary, split_lines
-from dragoman.serving.texts import Client, TranslatedText, open_plain_text
+from dragoman.serving.texts import TranslatedText, open_plain_text
 from dragoman.serving.uploads import FileRequest, take_slot, translate_upload
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.word_forms import load_dictionaries
@@ -240,7 +241,8 @@ async def find_glossary(request: Request, parameters: Parameters, routes: Sequen
     owner = glossary_owner(request, parameters)
     stored = await asyncio.to_thread(service_of(request).glossaries.find, owner, number)
     for route in routes:
-        if [(model.source, model.target) for model in route] != [(stored.source, stored.target)]:
+        pairs = [(primary_language(model.source), primary_language(model.target)) for model in route]
+        if pairs != [(primary_language(stored.source), primary_language(stored.target))]:
             raise RequestError(
                 400, f"The glossary needs texts from {stored.source} to {stored.target}, and one model for them."
             )
@@ -327,8 +329,8 @@ def _describe_glossary(stored: StoredGlossary) -> dict[str, Any]:
         "glossary_id": stored.number,
         "name": stored.name,
         "ready": True,
-        "source_lang": stored.source,
-        "target_lang": stored.target,
+        "source_lang": primary_language(stored.source),  # as in DeepL: clients compare them without regions
+        "target_lang": primary_language(stored.target),
         "creation_time": stored.created,
         "entry_count": stored.terms,
     }

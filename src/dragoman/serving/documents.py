@@ -20,7 +20,9 @@ from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route
 from dragoman.serving.scheduler import Scheduler
+from dragoman.serving.segments import Client, translate_segments
 from dragoman.text.glossary import Glossary
+from dragoman.text.translation import Translation
 
 Result = TypeVar("Result")
 _CHUNK = 1000  # segments in the queue
@@ -158,21 +160,20 @@ async def translate_document(
     client: str,
     glossary: Glossary | None = None,
 ) -> bytes:
-    """The translation of a file by one or two models; with a glossary, by one.
+    """The translation of a file by one or two models, with a glossary by one; without a route, the file itself.
 
     Raises:
         RequestError: It cannot be read.
     """
-    data = file.data
-    for model in route:
-        languages = model.source, model.target
-        document = await slot.run(open_document, data, file.name, languages, (), model.whole_lines)
-        segments, found = with_glossary(document.segments, glossary), []
-        for begin in range(0, len(segments), _CHUNK):
-            chunk = segments[begin : begin + _CHUNK]
-            found += await scheduler.translate(model.translate, model.count_tokens, chunk, client, Priority.DOCUMENT)
-        data = await slot.run(document.assemble, found)
-    return data
+    if not route:
+        return file.data
+    languages = route[0].source, route[-1].target
+    document = await slot.run(open_document, file.data, file.name, languages, (), route[0].whole_lines)
+    segments, found = with_glossary(document.segments, glossary), list[Translation]()
+    for begin in range(0, len(segments), _CHUNK):
+        chunk = segments[begin : begin + _CHUNK]
+        found += await translate_segments(scheduler, route, chunk, Client(client, Priority.DOCUMENT))
+    return await slot.run(document.assemble, found)
 
 
 @dataclass

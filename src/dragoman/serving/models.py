@@ -21,6 +21,7 @@ from dragoman.serving.mixed_batches import DirectionTranslator
 from dragoman.serving.page.words import WordTranslator
 from dragoman.settings import Decoding
 from dragoman.system.device import find_device
+from dragoman.text.multilingual import name_direction
 from dragoman.translator import Translator
 
 
@@ -37,6 +38,7 @@ class ServedModel:
         whole_lines: Whether lines are not split into sentences, or which are not.
         words: What the page shows of each word, if there is a bundle.
         is_zero_shot: Whether it was never trained for this direction.
+        is_shared: Whether its bundle has other directions, too.
     """
 
     source: str
@@ -47,6 +49,7 @@ class ServedModel:
     whole_lines: WholeLines = False
     words: WordTranslator | None = None
     is_zero_shot: bool = False
+    is_shared: bool = False
 
 
 Route = tuple[ServedModel, ...]
@@ -58,10 +61,10 @@ class ModelTable:
 
     Two trained directions with a pivot language between them come before one that a model was never trained for, which
     translated worse in Johnson et al. 2017, table 5. Such a direction is not listed, and is only used where there is
-    no pivot.
+    no pivot. A bundle of one direction replaces that direction of a bundle of several.
 
     Raises:
-        UserError: There is no model, or two models have the same direction.
+        UserError: There is no model, or two bundles of one direction, or two of several, have the same direction.
     """
 
     def __init__(self, models: Sequence[ServedModel]) -> None:
@@ -70,9 +73,11 @@ class ModelTable:
         for model in models:
             if model.is_zero_shot:
                 continue
-            if (model.source, model.target) in self._trained:
+            other = self._trained.setdefault((model.source, model.target), model)
+            if other is not model and other.is_shared == model.is_shared:
                 raise UserError(f"two bundles translate from {model.source} to {model.target}; serve one of them")
-            self._trained[model.source, model.target] = model
+            if other.is_shared:
+                self._trained[model.source, model.target] = model
         if not models:
             raise UserError("no bundle to serve")
 
@@ -80,6 +85,12 @@ class ModelTable:
     def models(self) -> list[ServedModel]:
         """The models of trained directions, in the order in which they were given."""
         return list(self._trained.values())
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all directions that one model translates, such as "de-en"."""
+        directions = (*self._trained, *self._zero_shot)
+        return [name_direction(each) for each in directions if len(self.route(*each)) == 1]
 
     @cached_property
     def sources(self) -> list[str]:
@@ -142,7 +153,7 @@ def load_models(paths: Sequence[Path], options: ModelOptions) -> ModelTable:
             no bundle has the direction of a memory.
     """
     table = ModelTable([model for path in paths for model in _load_directions(path, options)])
-    directions = [f"{model.source}-{model.target}" for model in table.models]
+    directions = table.names
     if unused := [direction for direction in options.memories if direction not in directions]:
         raise UserError(f"serving.memories: no bundle for {', '.join(unused)}, only for {', '.join(directions)}")
     return table
@@ -156,12 +167,17 @@ def _load_directions(path: Path, options: ModelOptions) -> list[ServedModel]:
     decoding = _with_alternatives(
         build_recipe(bundle.recipe.to_dict(), options.overrides, origin=str(path)).decoding, options.alternatives
     )
+    languages = languages_of(bundle)
+    if languages and decoding.neighbors is not None:
+        raise UserError(f"{path}: decoding.neighbors is for one direction, but this bundle has several")
     device = find_device(options.device)
     request = EngineRequest(
         bundle, decoding, device, directory, options.compute_type, token_scores=False, threads=options.threads
     )
-    translator, languages = Translator.open(request, options.engine), languages_of(bundle)
-    directions = [choose_direction(bundle, *each) for each in permutations(languages, 2)] or [bundle]
+    translator = Translator.open(request, options.engine)
+    sources, targets = map(set, zip(*bundle.directions, strict=True))  # without the others, nothing can be translated
+    possible = [each for each in permutations(languages, 2) if each[0] in sources and each[1] in targets]
+    directions = [choose_direction(bundle, *each) for each in possible] or [bundle]
     translators = [Translator(each, decoding, str(device), engine=translator.engine) for each in directions]
     return [_serve(each, options.memories) for each in translators]
 
@@ -180,6 +196,7 @@ def _serve(translator: Translator, memories: Mapping[str, str]) -> ServedModel:
         texts.whole_lines,
         WordTranslator(texts),
         bundle.is_zero_shot,
+        bool(languages_of(bundle)),
     )
 
 

@@ -19,8 +19,9 @@ from dragoman.serving.limits import RateLimiter, client_address, while_connected
 from dragoman.serving.models import ModelTable, Route
 from dragoman.serving.monitoring import Metrics
 from dragoman.serving.scheduler import Scheduler
+from dragoman.serving.segments import Client
 from dragoman.serving.storage import CORRECTIONS_FILE, GLOSSARIES_FILE, CorrectionStore, GlossaryStore
-from dragoman.serving.texts import Client, OpenText, TranslatedText, open_plain_text, read_words, translate_texts
+from dragoman.serving.texts import OpenText, TranslatedText, open_plain_text, read_words, translate_texts
 from dragoman.settings.serving import Serving
 from dragoman.text.glossary import Glossary
 
@@ -29,6 +30,7 @@ KEY_PARAMETERS = ("api_key", "auth_key", "key")
 """What the protocols call the API key."""
 
 _SCHEME = "DeepL-Auth-Key "
+_LISTED = 20  # languages in a message
 _SMALL = 100_000  # bytes of a body that is read even if the address has sent too many requests
 
 
@@ -149,7 +151,7 @@ class Service:
             raise RequestError(
                 400,
                 f"{language_name(to_language)} ({target}) is not available as a target language from "
-                f"{language_name(from_language)} ({source})",
+                f"{language_name(from_language)} ({source}); targets: {_listed(self.models.targets(from_language))}",
             )
         return route
 
@@ -161,12 +163,8 @@ class Service:
         """
         language = find_language(code, tuple(self.models.languages))
         if language is None:
-            raise RequestError(400, f"{code} is not supported")
+            raise RequestError(400, f"{code} is not supported; languages: {_listed(self.models.languages)}")
         return language
-
-    async def detect(self, texts: Sequence[str], text_format: str = "text") -> tuple[str, float]:
-        """The language of texts, or "unknown", and the confidence from 0 to 1. Tags and addresses do not count."""
-        return self.detector.detect(await read_words(texts, text_format))[0]
 
     async def detect_each(
         self, texts: Sequence[str], text_format: str = "text", target: str | None = None
@@ -180,7 +178,8 @@ class Service:
     ) -> tuple[list[Route], list[tuple[str, float]]]:
         """The models for each text, and its language with the confidence. Without a source, languages are detected.
 
-        A text in an unknown language has no models, so that it is returned unchanged.
+        A text in an unknown language has no models, so that it is returned unchanged; neither has one in a language
+        that cannot be translated into the target, unless all are.
 
         Raises:
             RequestError: A language is not served, or there are no such models.
@@ -189,7 +188,11 @@ class Service:
             language, route = self.language(source), self.route(source, target)
             return [route] * len(texts), [(language, 1.0)] * len(texts)
         found = await self.detect_each(texts, text_format, target=self.language(target))
-        return [self.route(each, target) if each != UNKNOWN else () for each, _ in found], found
+        known = dict.fromkeys(each for each, _ in found if each != UNKNOWN)
+        routes = {each: self.models.route(each, self.language(target)) for each in known}
+        if not any(routes.values()):
+            routes = {each: self.route(each, target) for each in known}
+        return [routes.get(each, ()) for each, _ in found], found
 
     async def translate(
         self,
@@ -237,6 +240,11 @@ class Service:
         others = [text for text in texts if text not in corrected]
         found = iter(await translate_texts(self.scheduler, route, others, open_text, client, glossary))
         return [TranslatedText(corrected[text]) if text in corrected else next(found) for text in texts]
+
+
+def _listed(codes: Sequence[str]) -> str:
+    """The codes of languages for a message; an imported model may have hundreds."""
+    return ", ".join([*codes[:_LISTED], *(["…"] if len(codes) > _LISTED else [])]) or "none"
 
 
 def stated_key(request: Request) -> str:

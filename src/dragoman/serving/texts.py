@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dragoman.documents.formats.html import HtmlText
 from dragoman.documents.segment import SegmentedDocument, with_glossary
 from dragoman.documents.sentences import PlainText
-from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.scheduler import Scheduler, run_by_size
+from dragoman.serving.segments import Client, translate_segments
 from dragoman.text.glossary import Glossary
 from dragoman.text.match import NO_MATCH, Match, worst_match
 from dragoman.text.placeholders import find_spans, text_between
@@ -34,21 +34,6 @@ def open_html_text(html: str, model: ServedModel) -> SegmentedDocument[str]:
 
 TEXT_FORMATS: dict[str, OpenText] = {"text": open_plain_text, "html": open_html_text}
 """The formats of texts in requests, with what splits a text into segments for a model."""
-
-
-@dataclass(frozen=True)
-class Client:
-    """Who asks, and how urgently.
-
-    Args:
-        name: The name of the API key, or the address.
-        priority: Whether someone waits for the answer.
-        is_accepted: Whether this is the rest of a request, which a full queue does not refuse.
-    """
-
-    name: str
-    priority: Priority = Priority.INTERACTIVE
-    is_accepted: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,39 +72,12 @@ async def translate_texts(
     A glossary is for a route of one model.
     """
     assert glossary is None or len(route) == 1, "terms of a pivot language are not in the glossary"
-    translated = [TranslatedText(text) for text in texts]
-    for model in route:
-        before = translated
-        translated = await _translate_once(
-            scheduler, model, [each.text for each in before], open_text, client, glossary
-        )
-        translated = [
-            replace(
-                after,
-                problems=(*first.problems, *after.problems),
-                confidence=_lowest(first.confidence, after.confidence),
-            )
-            for first, after in zip(before, translated, strict=True)
-        ]
-        client = replace(client, is_accepted=True)
-    return translated
-
-
-async def _translate_once(
-    scheduler: Scheduler,
-    model: ServedModel,
-    texts: Sequence[str],
-    open_text: OpenText,
-    client: Client,
-    glossary: Glossary | None,
-) -> list[TranslatedText]:
+    if not route:
+        return [TranslatedText(text) for text in texts]
     size = sum(map(len, texts))
-    documents = await run_by_size(size, lambda: [open_text(text, model) for text in texts])
+    documents = await run_by_size(size, lambda: [open_text(text, route[0]) for text in texts])
     segments = with_glossary([segment for document in documents for segment in document.segments], glossary)
-    work = scheduler.translate(
-        model.translate, model.count_tokens, segments, client.name, client.priority, client.is_accepted
-    )
-    found = iter(await work)
+    found = iter(await translate_segments(scheduler, route, segments, client))
     return await run_by_size(
         size, lambda: [_assemble(document, [next(found) for _ in document.segments]) for document in documents]
     )

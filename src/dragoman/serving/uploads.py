@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from dragoman.documents.formats import open_document
 from dragoman.documents.formats.open import find_source
+from dragoman.languages.identify import language_of_most
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.documents import DocumentSlot, Upload, translate_document
 from dragoman.serving.downloads import translated_name
 from dragoman.serving.errors import RequestError
+from dragoman.serving.segments import Client
 from dragoman.serving.service import Service
-from dragoman.serving.texts import Client
 from dragoman.text.glossary import Glossary
 
 _DETECTED_SEGMENTS = 50
@@ -88,7 +89,9 @@ async def _find_language(service: Service, slot: DocumentSlot, asked: FileReques
     stated, texts = await slot.run(find_source, file.data, file.name, sources, target)
     if stated:
         return stated
-    language, _ = await service.detect(texts[:_DETECTED_SEGMENTS])
-    if language == UNKNOWN:
+    sample = texts[:_DETECTED_SEGMENTS]
+    found = await service.detect_each(sample, target=target)
+    language = language_of_most(sample, [each for each, _ in found])
+    if language in ("", UNKNOWN):
         raise RequestError(400, "The language of the file was not recognized; choose it.")
     return language

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, permutations
 
 import pytest
+from many_bundles import make_many, texts
 
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.doctor.output.input_checks import check_empty_lines, check_few_sentences, check_languages_of_files
@@ -59,3 +60,14 @@ def test_few_sentences_are_noted() -> None:
     (finding,) = check_few_sentences(GERMAN[:5])
     assert (finding.code, finding.severity) == ("few-sentences", "note")
     assert not list(check_few_sentences(GERMAN))
+
+
+def test_related_languages_are_told_apart_by_what_a_model_knows() -> None:
+    own = texts("test", 60)
+    profile = make_many().language_profile
+    for expected in (("de", "szl"), ("szl", "de"), ("en", "szl")):
+        data = Data(source_language=expected[0], target_language=expected[1], train=["corpus"])
+        for actual in permutations(own, 2):
+            found = [each.code for each in check_languages_of_files(data, own[actual[0]], own[actual[1]], profile)]
+            wrong = [code for code, wanted in zip(actual, expected, strict=True) if code != wanted]
+            assert found == (["exchanged-sides"] if actual == expected[::-1] else ["unexpected-language"] * len(wrong))

@@ -196,3 +196,28 @@ def _changed(draw: st.DrawFn, data: bytes) -> bytes:
 @given(mutated())
 def test_mutated_files_are_refused_or_translated(case: tuple[str, bytes]) -> None:
     open_and_translate(case[1], case[0])
+
+
+@pytest.mark.parametrize(
+    ("target", "stated", "accepted"),
+    [
+        ("en", "en_GB", True),
+        ("pt-BR", "pt_PT", True),
+        ("zh", "zh_TW", True),
+        ("zh-Hans", "zh_CN", True),
+        ("zh-Hans", "zh_TW", False),
+        ("zh-Hant", "zh_HK", True),
+        ("sr", "sr@latin", True),
+        ("sr-Cyrl", "sr@latin", False),
+        ("en", "fr", False),
+        ("en", "de", True),  # a template in the language of the messages
+        ("en", "LANGUAGE", True),
+    ],
+)
+def test_a_catalog_states_the_target_in_any_region_and_in_its_script(target: str, stated: str, accepted: bool) -> None:
+    data = PO.replace("Language: en", f"Language: {stated}").encode()
+    if accepted:
+        assert open_document(data, "a.po", ("de", target)).segments
+    else:
+        with pytest.raises(UserError, match=f"its translations are in {stated}"):
+            open_document(data, "a.po", ("de", target))

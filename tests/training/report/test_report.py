@@ -78,6 +78,40 @@ def test_texts_have_a_language_and_a_direction() -> None:
     assert languages == [("de", "auto"), ("ar", "auto"), ("ar", "auto")]
 
 
+def test_directions_without_scores_are_named() -> None:
+    directions = (("de", "en"), ("en", "de"), ("de", "hsb"))
+    recipe = RECIPE.model_copy(update={"data": RECIPE.data.model_copy(update={"directions": directions})})
+    scores = {"sentences": 500, "bleu": 30.0, "chrf": 55.0, "loss": 1.5, "wrong_language": 0.0}
+    page = Elements(render_report(recipe, FACTS, [validation_line(100, directions={"de-en": scores, "en-de": scores})]))
+    assert "de-hsbtrained, without validation text" in page.text
+    for name in ("en-hsb", "hsb-de", "hsb-en"):
+        assert f"{name}zero-shot: not trained" in page.text
+    assert page.text.count("zero-shot") == 3
+
+
+def test_the_texts_of_each_direction_are_in_its_languages() -> None:
+    directions = (("de", "ar"), ("ar", "de"), ("de", "hsb"))
+    recipe = RECIPE.model_copy(update={"data": RECIPE.data.model_copy(update={"directions": directions})})
+    lines = [
+        validation_line(
+            step, samples=[sample(f"{name} at {step}") | {"direction": name} for name in ("de-ar", "ar-de", "de-hsb")]
+        )
+        for step in (100, 200)
+    ]
+    test = analyzed_line("ar-de, test") | {"samples": [sample("a test") | {"direction": "ar-de"}]}
+    page = Elements(render_report(recipe, FACTS, [*lines, test]))
+    stated = [attributes["lang"] for tag, attributes in page.elements if tag == "dd" and "lang" in attributes]
+    assert stated[:3] == ["ar", "de", "de"], "the sample of the test"
+    assert stated[3:9] == ["ar", "de", "de"] * 2, "the best and the worst translation of the test"
+    assert stated[9:18] == ["ar"] * 3 + ["de"] * 3 + ["hsb"] * 3, "the same source in different directions"
+    assert "3 directions" in page.text
+    assert "Source, ar-de" in page.text
+    validated = Elements(render_report(recipe, FACTS, lines))
+    stated = [attributes["lang"] for tag, attributes in validated.elements if tag == "dd" and "lang" in attributes]
+    assert stated[:9] == ["de", "ar", "ar", "ar", "de", "de", "de", "hsb", "hsb"]
+    assert "Source, de-hsb" in validated.text
+
+
 @pytest.mark.parametrize(
     ("metrics", "charts", "rows"),
     [
@@ -108,6 +142,7 @@ ODD: list[dict[str, Any]] = [
     *({**line, "seconds": seconds} for line in FINISHED_RUN[:2] for seconds in ("1", float("nan"), float("inf"))),
     validation_line(100, samples=[{"source": "x"}]),
     validation_line(100, samples="x"),
+    validation_line(100, samples=[sample("x") | {"direction": "\ud800"}]),
     validation_line(100, bleu="high"),
     event_line("\ud800"),
     {"kind": "event", "step": 1, "seconds": 1.0},

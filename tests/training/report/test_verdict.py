@@ -57,6 +57,20 @@ def test_problems_of_the_translations_are_among_the_reasons() -> None:
     assert "All are empty." in verdict.reasons
 
 
+def test_each_direction_has_a_verdict_with_its_problems() -> None:
+    scores = {"sentences": 500, "bleu": 30.0, "chrf": 55.0, "loss": 1.5, "wrong_language": 0.0}
+    loops = {**scores, "problems": ["all repeat the same words"]}
+    best = validation_line(100, directions={"de-hsb": loops, "hsb-de": scores, "de-dsb": scores})
+    verdicts = {each.scope.partition(",")[0]: " ".join(each.reasons) for each in judge_run([best], RECIPE).scores}
+    assert [name for name, reasons in verdicts.items() if "All repeat the same words." in reasons] == ["de-hsb"]
+    tested = judge_run([best, scores_line("hsb-de, test")], RECIPE).scores
+    assert [each.scope.partition(",")[0] for each in tested] == ["hsb-de", "de-hsb", "de-dsb"]
+    assert ["the validation text" in each.scope for each in tested] == [False, True, True]
+    assert len(judge_run([best, scores_line("captions:test")], RECIPE).scores) == 4
+    (single,) = judge_run([validation_line(100), scores_line("captions:test")], RECIPE).scores
+    assert single.scope == "captions:test"
+
+
 def test_hardly_any_sentence_shows_nothing() -> None:
     word, reasons = judge(bleu=0.0, chrf=63.5, sentences=1)
     assert (word, "only 1 sentence," in reasons) == ("unknown", True)

@@ -102,7 +102,8 @@ class ChunkedReader:
         """The name of the corpus in messages."""
         if isinstance(self.reference, FilePair):
             return f"{self.reference.source}, {self.reference.target}"
-        return file_name(self.reference)
+        stated = not isinstance(self.reference, str) and self.reference.languages
+        return f"{file_name(self.reference)} ({'-'.join(stated)})" if stated else file_name(self.reference)
 
     def chunks(self) -> Iterator[Chunk]:
         """The pairs in chunks. If one file is longer than the other, its remaining lines are only counted.

@@ -82,7 +82,8 @@ def check_translator(translator: Translator, sources: Sequence[str], references:
     Texts in wrong languages make all translations wrong, so that nothing else is checked then. Sources that do not
     resemble the training text, and references of unusual lengths, are left out of the other checks.
     """
-    wrong_languages = list(check_languages_of_files(translator.bundle.recipe.data, sources, references))
+    data, profile = translator.bundle.recipe.data, translator.bundle.language_profile
+    wrong_languages = list(check_languages_of_files(data, sources, references, profile))
     few_sentences = list(check_few_sentences(sources))
     findings = [*wrong_languages, *few_sentences, *check_empty_lines(sources, references)]
     if not wrong_languages:

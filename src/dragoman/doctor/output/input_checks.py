@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.errors import counted
-from dragoman.languages.identify import other_language
+from dragoman.languages.identify import (
+    LanguageProfile,
+    identify_each,
+    language_of_most,
+    other_language,
+    share_in_other_languages,
+)
 from dragoman.languages.scripts import script_shares, usual_script
 from dragoman.settings import Data
 
 MIN_SENTENCES = 20  # fewer sentences have unreliable averages
 MIN_WORDS = 100  # fewer words are no evidence of a script
 SHOWN_LINES = 5
+SAMPLE = 500  # lines whose language is recognized among those of a model
+MOST = 0.5
+"""Texts in another language of a model have nearly all lines in it; of related languages, at most 3% are confused."""
 
 
 def check_few_sentences(sources: Sequence[str]) -> Iterator[Finding]:
@@ -39,11 +49,20 @@ def check_empty_lines(sources: Sequence[str], references: Sequence[str]) -> Iter
             )
 
 
-def check_languages_of_files(data: Data, sources: Sequence[str], references: Sequence[str]) -> Iterator[Finding]:
-    """Find sources and references that are in other languages than those of the training corpora."""
-    expected = data.source_language, data.target_language
-    actual = _other_language(sources, expected[0]), _other_language(references, expected[1])
-    if all(actual) and not _other_language(sources, expected[1]) and not _other_language(references, expected[0]):
+def check_languages_of_files(
+    data: Data, sources: Sequence[str], references: Sequence[str], profile: LanguageProfile | None = None
+) -> Iterator[Finding]:
+    """Find sources and references that are in other languages than those of the training corpora.
+
+    Args:
+        data: The recipe's settings of them.
+        sources: The sources.
+        references: The references.
+        profile: What distinguishes the languages of a model with several.
+    """
+    expected, find = data.languages, partial(_other_language, profile)
+    actual = find(sources, expected[0]), find(references, expected[1])
+    if all(actual) and not find(sources, expected[1]) and not find(references, expected[0]):
         yield make_finding(
             "exchanged-sides",
             f"the sources are in the target language ({expected[1]}) and the references in the source language "
@@ -60,8 +79,13 @@ def check_languages_of_files(data: Data, sources: Sequence[str], references: Seq
             )
 
 
-def _other_language(texts: Sequence[str], expected: str) -> str | None:
+def _other_language(profile: LanguageProfile | None, texts: Sequence[str], expected: str) -> str | None:
     """The language, or else the script, of texts that are not in the expected language; None if they may be."""
+    sample = texts[:SAMPLE]
+    if profile and share_in_other_languages(sample, expected, profile) > MOST:
+        best = [next((code for code, _ in ranked), "") for ranked in identify_each(sample, profile)]
+        if (likeliest := language_of_most(sample, best)) not in ("", expected):
+            return likeliest
     if found := other_language(texts, expected):
         return found
     scripts, usual = script_shares(texts), usual_script(expected)

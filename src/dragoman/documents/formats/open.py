@@ -9,6 +9,7 @@ from pathlib import PurePath
 from dragoman.corpus.encodings import describe_content
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.xliff import SUFFIXES as XLIFF_SUFFIXES
+from dragoman.corpus.xml_encoding import find_xml_encoding
 from dragoman.documents.formats.epub import open_epub
 from dragoman.documents.formats.file import DocumentFile, OpenDocument
 from dragoman.documents.formats.html import open_html
@@ -56,15 +57,17 @@ MAX_DOCUMENT_BYTES = 200_000_000
 
 _HEAD_BYTES = 65_536
 _ARCHIVES = (".docx", ".pptx", ".odt", ".epub")
-
-
-_STATED = re.compile(rb"""\s(?:source-language|srcLang|srclang)\s*=\s*["']([^"']+)""")
+_BILINGUAL = (*XLIFF_SUFFIXES, ".tmx", ".po", ".pot")
+_STATED = re.compile(r"""\s(?:source-language|srcLang|srclang)\s*=\s*["']([^"']+)""")
 
 
 def find_source(
     data: bytes, name: str, sources: Sequence[str], target: str, columns: Sequence[str] = ()
 ) -> tuple[str | None, list[str]]:
     """What says in which language a document is: the one that it states as XLIFF and TMX do, and its texts.
+
+    Files in two languages can only be opened in those; a translation memory is in the language that most segments to
+    translate have. Labels of parts of other documents are not followed: some may be in another language than most.
 
     Args:
         data: The content of the file.
@@ -76,20 +79,37 @@ def find_source(
     Raises:
         UserError: As from `open_document`.
     """
-    suffix, stated = PurePath(name).suffix.lower(), None
-    if suffix in (*XLIFF_SUFFIXES, ".tmx") and (found := _STATED.search(data[:_HEAD_BYTES])):
-        stated = find_language(found[1].decode(errors="replace"), tuple(sources))
-    texts: list[str] = []
-    for source in [stated] if stated else sources:  # parts of pages in other languages are left out
+    suffix = PurePath(name).suffix.lower()
+    if suffix not in _BILINGUAL:
+        return None, [segment.text for segment in open_document(data, name, ("", target), columns).segments]
+    stated = _find_stated(data, sources) if suffix not in (".po", ".pot") else None
+    opened: dict[str, list[str]] = {}
+    problems: list[UserError] = []
+    for source in [stated] if stated else sources:
         try:
             document = open_document(data, name, (source, target), columns)
-        except UserError:
-            if suffix == ".tmx" and source != sources[-1] and not stated:  # has no text in this language
-                continue
-            raise
-        if texts := [segment.text for segment in document.segments]:
-            break
-    return stated, texts
+        except UserError as problem:
+            problems.append(problem)
+        else:
+            opened[source] = [segment.text for segment in document.segments]
+            if suffix != ".tmx":  # which has another text for each language
+                break
+    if not opened:
+        raise problems[0]
+    if suffix == ".tmx":
+        others = [source for source in opened if source != target]  # it is possible where it is returned unchanged
+        stated = max(others or opened, key=lambda source: sum(map(len, opened[source])))
+    return stated, next(iter(opened.values()))
+
+
+def _find_stated(data: bytes, sources: Sequence[str]) -> str | None:
+    """The source language that an XML file states, if it is one of these."""
+    head = data[:_HEAD_BYTES]
+    try:
+        found = _STATED.search(head.decode(find_xml_encoding(head), errors="replace"))
+    except (LookupError, UnicodeError):  # opening the file explains this
+        return None
+    return find_language(found[1], tuple(sources)) if found else None
 
 
 def open_document(

@@ -10,7 +10,7 @@ from dragoman.documents.formats.strings import string_parts
 from dragoman.documents.passage import Part, find_segments, write_parts
 from dragoman.documents.segment import Segment
 from dragoman.errors import UserError
-from dragoman.languages.codes import looks_like_tag, primary_language
+from dragoman.languages.codes import looks_like_tag, may_be_written_as, tag_of_locale
 from dragoman.markup.po import (
     Message,
     PluralForms,
@@ -68,7 +68,8 @@ def _find_missing(message: Message, forms: PluralForms) -> dict[str, str]:
 
 def _require_language(stated: str, file: DocumentFile) -> None:
     """Check that a header states the target language, or none, or that of the messages, as templates do."""
-    if looks_like_tag(stated) and primary_language(stated) not in map(primary_language, file.languages):
+    tag = tag_of_locale(stated)
+    if looks_like_tag(tag) and not any(may_be_written_as(language, tag) for language in file.languages):
         raise UserError(
             f"{file.name}: its translations are in {stated}, but the translator is from {file.languages[0]} to "
             f"{file.languages[1]}; choose another translator, or correct the line Language in its header"

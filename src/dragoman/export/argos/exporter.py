@@ -17,6 +17,7 @@ from dragoman.export.argos.sentence_splitter import sentence_splitter
 from dragoman.export.argos.sentencepiece_model import sentencepiece_model, unsupported_tokenizer
 from dragoman.export.ctranslate2 import exporter as ctranslate2
 from dragoman.export.protocol import ExportedModel, OutputKind, Outputs, list_other_settings, write_readme
+from dragoman.languages.codes import language_name
 from dragoman.settings import Decoding
 from dragoman.system.files import read_json, write_json
 from dragoman.system.version import __version__
@@ -117,9 +118,9 @@ def _metadata(bundle: Bundle) -> dict[str, str]:
         "package_version": "1.0",
         "argos_version": "1.9",
         "from_code": source,
-        "from_name": source,
+        "from_name": language_name(source),
         "to_code": target,
-        "to_name": target,
+        "to_name": language_name(target),
     }
 
 

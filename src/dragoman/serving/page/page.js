@@ -1,7 +1,7 @@
 // Translates while the user types.
 
 import { startFiles } from "./files.js";
-import { glossary, onGlossaryChange } from "./glossary.js";
+import { glossary, onGlossaryChange, showGlossary } from "./glossary.js";
 import { directionOf, englishName, tagOf } from "./languages.js";
 import { startMenu } from "./menu.js";
 import { apiKey, get, post } from "./server.js";
@@ -48,6 +48,7 @@ function showLanguages() {
   const names = (from.value === AUTO ? allTargets() : targets()).map((code) => new Option(nameOf(code), code));
   to.replaceChildren(...names.sort((one, other) => one.text.localeCompare(other.text)));
   if (names.some((each) => each.value === kept)) to.value = kept;
+  showGlossary(to.value);
   setLanguage(source, language());
   setLanguage(output, source.value && !language() ? "" : to.value); // a text in an unknown language is copied
   element.swap.disabled = !reverse();

@@ -19,9 +19,10 @@ from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.page.words import PrefixedSegment, SegmentInWords, WordTranslator
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.scheduler import run_by_size
+from dragoman.serving.segments import Client
 from dragoman.serving.service import service_of
 from dragoman.serving.storage import split_lines
-from dragoman.serving.texts import Client, open_plain_text
+from dragoman.serving.texts import open_plain_text
 from dragoman.text.glossary import Glossary
 from dragoman.text.term_matcher import TermMatcher, missing_terms
 from dragoman.text.translation import Translation

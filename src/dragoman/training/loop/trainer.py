@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -420,24 +420,27 @@ class Trainer:
         if report and reports:
             forced = {"teacher_forced": round(progress.forced / max(1, progress.batches), 4)}
             more: dict[str, Any] = {} if self.settings.scheduled_sampling == "none" else dict(forced)
-            samples, findings, baselines = list[dict[str, str]](), list[Finding](), self.validator.baselines
+            samples, findings, directions = list[dict[str, str]](), dict[str, list[Finding]](), dict[str, Any]()
             for each in reports:
                 samples += map(describe_sample, each.pairs[:SAMPLES], each.translations)
-                found = check_validation(each.pairs, each.translations, each.report, spent, self.recipe.decoding)
-                if each.languages:
-                    found = [replace(one, message=f"{name_direction(each.languages)}: {one.message}") for one in found]
-                findings += found
-            if self.data.directions:
-                more["directions"] = {
-                    name_direction(each.languages): {**each.to_dict(), "baseline": asdict(baselines[each.languages])}
-                    for each in reports
-                    if each.languages
+                name = name_direction(each.languages) if each.languages else ""
+                findings[name] = list(
+                    check_validation(each.pairs, each.translations, each.report, spent, self.recipe.decoding)
+                )
+                about = {
+                    "baseline": asdict(self.validator.baselines[each.languages]),
+                    "problems": [one.message for one in findings[name]],
                 }
-            else:
-                more["baseline"] = asdict(baselines[None])
-            more |= {"problems": [each.message for each in findings]}
+                if each.languages:
+                    directions[name] = each.to_dict() | about
+                else:
+                    more |= about
+            if directions:
+                problems = [f"{name}: {one}" for name, about in directions.items() for one in about["problems"]]
+                more |= {"directions": directions, "problems": problems}
             self.log.validation(self.position, report, best, self.settings.best_by, **more, samples=samples)
-            self.log.warn(self.position, findings)
+            for name, found in findings.items():
+                self.log.warn(self.position, found, name)
         progress.batches = progress.forced = 0
         self._statistics = StepStatistics()
 

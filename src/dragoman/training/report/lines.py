@@ -25,6 +25,7 @@ class _Sample(_Part):
     source: _Text
     reference: _Text
     translation: _Text
+    direction: _Text = ""
 
 
 class _RankedSample(_Sample):
@@ -70,6 +71,7 @@ class _Direction(_Part):
     chrf: FiniteFloat
     loss: FiniteFloat
     wrong_language: FiniteFloat
+    problems: list[_Text] = []
 
 
 class _Validation(_Timed, _Scores):

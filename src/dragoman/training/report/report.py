@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +14,7 @@ import numpy as np
 import tomli_w
 import torch
 
+from dragoman.corpus.pair import Languages
 from dragoman.dataset.token_store import PairStore
 from dragoman.doctor.data.cleaned_text import CleanedText
 from dragoman.errors import counted
@@ -39,11 +42,15 @@ def run_facts(
         stages: Facts about the stages before.
     """
     data, progress = trainer.data, trainer.state.progress
+    in_directions = f" in {len(data.directions)} directions" if data.directions else ""
     by_size = sorted(parameter_counts(trainer.state.model).items(), key=lambda item: -item[1])
     return [
         *((f"Parameters, {part.replace('_', ' ')}", f"{number:,}") for part, number in by_size),
         ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
-        ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out: too long, or text of validation pairs)"),
+        (
+            "Training pairs",
+            f"{len(data.train):,}{in_directions} ({data.dropped:,} left out: too long, or text of validation pairs)",
+        ),
         *([("Teacher", service)] if (service := trainer.recipe.distillation.translated_by) else []),
         *describe_tagged(data.train, data.source.vocabulary.bos),
         *([("Cleaning", str(cleaned))] if cleaned else []),
@@ -115,6 +122,7 @@ NO_ERROR_ANALYSIS: dict[str, Any] = {"best": [], "worst": [], "by_length": [], "
 class TranslationHistory(NamedTuple):
     """The translations of one sentence at successive validations."""
 
+    languages: Languages
     source: str
     reference: str
     versions: list[tuple[int, str]]  # (step, translation)
@@ -146,6 +154,7 @@ def render_report(
     texts = [sample["source"] for sample in samples if sample.get("direction", first) == first]
     environment = template_environment(Path(__file__).parent)
     environment.filters["duration"] = _format_duration
+    environment.filters["languages"] = partial(_languages_of, recipe)
     return environment.get_template("page.html.j2").render(
         recipe=recipe,
         recipe_text=tomli_w.dumps(recipe.to_dict()),
@@ -159,7 +168,8 @@ def render_report(
         verdict=judge_run(metrics, recipe, about_text),
         usages=usages(finished_run, recipe, texts) if finished_run else [],
         charts=draw_charts(train, _shown(validations, recipe)),
-        histories=_histories(validations),
+        histories=_histories(validations, recipe),
+        unscored=_unscored(recipe, shown.get("directions", {}) if shown else {}),
         events=[line for line in metrics if line["kind"] == "event"],
     )
 
@@ -171,14 +181,29 @@ def _shown(validations: Metrics, recipe: Recipe) -> Metrics:
     return [{**line, "teacher_forced_bleu": None} for line in validations]
 
 
-def _histories(validations: Metrics) -> list[TranslationHistory]:
+def _languages_of(recipe: Recipe, samples: Sequence[Mapping[str, str]]) -> Languages:
+    """The languages of samples of the same direction."""
+    name = samples[0].get("direction") if samples else None
+    return next((each for each in recipe.data.directions if name_direction(each) == name), recipe.data.languages)
+
+
+def _unscored(recipe: Recipe, scored: Collection[str]) -> dict[str, str]:
+    """The directions without scores, and why they have none."""
+    trained = list(recipe.data.directions)
+    untrained = [each for each in permutations(recipe.data.all_languages, 2) if each not in trained] if trained else []
+    reasons = {name_direction(each): "trained, without validation text" for each in trained}
+    reasons |= {name_direction(each): "zero-shot: not trained" for each in untrained}
+    return {name: reason for name, reason in reasons.items() if name not in scored}
+
+
+def _histories(validations: Metrics, recipe: Recipe) -> list[TranslationHistory]:
     """For each sample with several translations, those at up to VERSIONS validations, including first and last."""
-    histories: dict[str, TranslationHistory] = {}
+    histories: dict[tuple[Languages, str], TranslationHistory] = {}
     for index in np.linspace(0, len(validations) - 1, min(VERSIONS, len(validations))).astype(int):
         validation = validations[index]
         for sample in validation["samples"]:
-            source = sample["source"]
-            history = histories.setdefault(source, TranslationHistory(source, sample["reference"], []))
+            key = languages, source = _languages_of(recipe, [sample]), sample["source"]
+            history = histories.setdefault(key, TranslationHistory(languages, source, sample["reference"], []))
             history.versions.append((validation["step"], sample["translation"]))
     return [history for history in histories.values() if len(history.versions) > 1]
 

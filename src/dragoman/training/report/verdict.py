@@ -45,7 +45,7 @@ class RunVerdict(NamedTuple):
     """What a run achieved, and why not more.
 
     Attributes:
-        scores: The verdict on each test corpus or, without tests, on the best validation.
+        scores: The verdict on each test corpus, and on the best validation in directions without tests.
         training: What the training curves and the text suggest.
     """
 
@@ -71,11 +71,17 @@ def judge_run(metrics: Metrics, recipe: Recipe, about_text: Sequence[str] = ()) 
     tests = {line["name"]: line for line in metrics if line["kind"] == "test"}
     best = next((line for line in reversed(validations) if line["best"]), None)
     scores = [judge_scores(test, name) for name, test in tests.items()]
-    if best and not scores:
+    directions = best.get("directions", {}) if best else {}
+    untested = {
+        name: line
+        for name, line in directions.items()
+        if not any(each == name or each.startswith(f"{name}, ") for each in tests)
+    }
+    if best and (untested or not tests):
         whose = ", which the teacher has translated" if recipe.validates_on_translations else ""
         place = f"the validation text{whose}, at step {best['step']:,}"
-        directions = {f"{name}, {place}": line for name, line in best.get("directions", {}).items()}
-        scores = [judge_scores(line, scope) for scope, line in (directions or {place: best}).items()]
+        validated = {f"{name}, {place}": line for name, line in untested.items()} or {place: best}
+        scores += [judge_scores(line, scope) for scope, line in validated.items()]
     # The loss of a student is that of references, which it does not imitate.
     about_losses = [] if recipe.distillation.teachers else judge_training(validations, recipe.training)
     return RunVerdict(

@@ -91,7 +91,18 @@ def _describe_recipe(recipe: Recipe, sizes: tuple[int, int]) -> dict[str, Any]:
 def _describe_unfinished(path: Path, data_directory: Path | None) -> dict[str, Any]:
     recipe = load_recipe(path / "recipe.toml")
     metrics = complete_lines(read_metrics(path / "metrics.jsonl")) if (path / "metrics.jsonl").exists() else []
-    kept = ("step", "epoch", "seconds", "loss", "perplexity", "bleu", "chrf", "bleu_signature", "decoding")
+    kept = (
+        "step",
+        "epoch",
+        "seconds",
+        "loss",
+        "perplexity",
+        "bleu",
+        "chrf",
+        "bleu_signature",
+        "decoding",
+        "directions",
+    )
     validations = [line for line in metrics if line["kind"] == "validation"]
     scores = {key: validations[-1][key] for key in kept if key in validations[-1]} if validations else {}
     resume = resume_command(path, data_directory)

@@ -177,7 +177,7 @@ class RunLog:
 
     def __init__(self, line: ProgressLine, metrics: MetricsFile) -> None:
         self.line, self.metrics = line, metrics
-        self._warned: set[str] = set()  # codes of findings, and SLOW
+        self._warned: set[tuple[str, str]] = set()  # directions and codes of findings, and SLOW
         self._latest = ""  # numbers of the latest steps
         self._slow = ""  # what slows training down
         self._began: tuple[float, float] | None = None  # seconds and share of the budget when this process began
@@ -230,8 +230,8 @@ class RunLog:
             return
         values = {"speed": round(slow.speed, 1), "expected": slow.expected and round(slow.expected, 1)}
         self.metrics.write("slow", position | values | {"message": str(slow), "fix": slow.fix})
-        if SLOW not in self._warned:
-            self._warned.add(SLOW)
+        if ("", SLOW) not in self._warned:
+            self._warned.add(("", SLOW))
             self.message(f"warning: {slow}\n  fix: {slow.fix}")
             self.event(position, f"warning: {slow}")
 
@@ -262,11 +262,11 @@ class RunLog:
             scores = ", ".join(f"{name} {each['chrf']:.1f}" for name, each in directions.items())
             self.message(f"  chrF by direction: {scores}; at most {wrong:.1%} of a direction in the wrong language")
 
-    def warn(self, position: LogPosition, findings: Iterable[Finding]) -> None:
-        """Show and log what the doctor has found, once per code; notes are left out."""
+    def warn(self, position: LogPosition, findings: Iterable[Finding], direction: str = "") -> None:
+        """Show and log what the doctor has found, once per code and direction; notes are left out."""
         for finding in findings:
-            if finding.severity != "note" and finding.code not in self._warned:
-                self._warned.add(finding.code)
-                message = f"{finding.severity}: {finding.code}: {finding.message}"
+            if finding.severity != "note" and (direction, finding.code) not in self._warned:
+                self._warned.add((direction, finding.code))
+                message = f"{finding.severity}: {finding.code}: {direction and f'{direction}: '}{finding.message}"
                 self.message(f"{message}\n  fix: {finding.fix}")
                 self.event(position, message)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, find_bundle
 from dragoman.errors import UserError
 from dragoman.model.build import build_model
 from dragoman.recipe import load_recipe
@@ -36,4 +37,8 @@ def open_checkpoint(path: Path) -> Bundle:
     with WithoutInitialWeights():
         model = build_model(recipe.model, len(source.vocabulary), len(target.vocabulary), source.vocabulary.pad, seed=0)
     load_weights(model, deployed_weights(run, int(step)))
-    return Bundle(recipe, model.eval(), source, target, origin=str(path))
+    profiles = dict[str, str]()
+    if recipe.data.directions:
+        with suppress(UserError):  # the run is not finished, or was deleted in part
+            profiles = Bundle.load(find_bundle(run)).profiles
+    return Bundle(recipe, model.eval(), source, target, origin=str(path), profiles=profiles)

@@ -373,6 +373,9 @@ class _Run:
         """Problems of the training text: that of people, or translations of teachers if there is no other."""
         text = self.last.text if self.last else None
         is_translated = self.last.is_translated if self.last and self.written.distillation.teachers else None
-        pairs = sum(text.pairs) if text and is_translated is None else len(data.dataset.train)
+        if is_translated is not None:
+            pairs = len(data.dataset.train)  # teachers translate other text in each direction
+        else:
+            pairs = sum(text.pairs) if text else data.dataset.distinct_pairs
         cleaning = text or data.cleaned
         return judge_text(pairs, cleaning.left_out_share if cleaning else 0.0, epochs, is_translated)
