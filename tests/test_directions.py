@@ -300,6 +300,9 @@ DOCUMENTS = {
     "pot": 'msgid ""\nmsgstr "Language: szl\\n"\n\nmsgid "{text}"\nmsgstr ""\n',
     "html": '<title>Der Hund im Schnee</title><p lang="szl">{text}</p>',
     "htm": f'<div lang="de"><p>{texts("test", 4)["de"][1]}</p></div>' + 3 * "<p>{text}</p>",
+    "xhtml.html": '<html lang="szl"><p>{text}</p><blockquote lang="de"><p>'
+    + "</p><p>".join(texts("test", 4)["de"][1:])
+    + "</p></blockquote></html>",
     "vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\nDer Hund.\n\n00:03.000 --> 00:04.000\n<lang szl>{text}</lang>\n",
     "md": "# {text}\n",
     "csv": "de,szl\nDer Hund läuft schnell durch den Schnee und die Katze schläft auf dem Sofa.,{text}\n",
@@ -323,6 +326,30 @@ def test_the_source_of_documents_is_the_stated_or_the_recognized_one(
     )
     assert outcome.code == 0, outcome.error
     assert expected in html.unescape(output.read_text(encoding)).replace('\\"', '"')
+
+
+def test_a_document_in_the_target_language_is_refused(many: Path, command: Command, tmp_path: Path) -> None:
+    document, output = tmp_path / "a.txt", tmp_path / "b.txt"
+    document.write_text("\n\n".join(texts("test", 8)["en"]), "utf-8")
+    translated = ("translate", many, "--document", document, "--output", output, "--target-language", "en")
+    refused = command(*translated)
+    assert refused.code == 2
+    assert "a.txt: is already in en; to translate it anyway, add --source-language" in refused.error
+    assert command(*translated, "--source-language", "de").code == 0
+
+
+def test_each_line_is_translated_from_its_language(many: Path, command: Command, tmp_path: Path) -> None:
+    own = texts("test", 6)
+    lines = [text for pair in zip(own["szl"], own["de"], strict=True) for text in pair]
+    translated = dragoman.load(many)(lines, target_language="en")
+    expected = [each.text or line for each, line in zip(translated, lines, strict=True)]
+    (tmp_path / "mixed.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    for given in (lines, ["--input", tmp_path / "mixed.txt"]):
+        outcome = command("translate", many, *given, "--target-language", "en", "--engine", "torch")
+        assert outcome.out.splitlines() == expected
+        assert "does not look like" not in outcome.error
+    stated = command("translate", many, *lines, "--source-language", "de", "--target-language", "en")
+    assert "does not look like de" in stated.error
 
 
 def test_a_document_in_two_languages_is_in_the_only_one_it_can_be_opened_in(
@@ -359,7 +386,7 @@ def test_names_of_files_and_options_agree(many: Path, command: Command, tmp_path
         "source_language": "de",
         "target_language": "en",
     }
-    assert "the references look like szl, but the model was trained with en" in stated.error
+    assert "the references look like szl, but the translation is into en" in stated.error
 
 
 def test_the_target_is_asked_for_first_and_then_the_language_that_is_typed(many: Path) -> None:

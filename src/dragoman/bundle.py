@@ -685,6 +685,12 @@ def recognize_sources(bundle: Bundle, texts: Sequence[str]) -> list[str]:
     return [each or usual for each in found]
 
 
+def with_open_source(bundle: Bundle) -> Bundle | None:
+    """The bundle without a stated source, which is recognized; None if it does not recognize languages."""
+    opened = replace(bundle, given=(None, bundle.given[1]), stated=(None, bundle.stated[1]))
+    return opened if opened.recognizes_source and opened.profiles else None
+
+
 def recognize_common_source(bundle: Bundle, texts: Sequence[str]) -> str:
     """The language that most of some texts are in, which are all translated from it; see `recognize_sources`.
 

@@ -103,6 +103,21 @@ def test_files_in_the_target_language_are_opened_too(detecting: Running, name: s
     assert send(detecting, "a.txt", b"A dog.", source="en").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.po", 'msgid ""\nmsgstr "Language: en\\n"\n\nmsgid "Hund"\nmsgstr "dog"\n'),
+        ("a.txt", "123\n456\n"),
+        ("a.json", "{}"),
+        ("a.html", "<p>123</p>"),
+    ],
+)
+def test_a_file_without_anything_to_translate_stays_as_it_is(detecting: Running, name: str, data: str) -> None:
+    reply = send(detecting, name, data.encode(), source="auto")
+    assert reply.status_code == 200, reply.text
+    assert httpx.get(reply.json()["translatedFileUrl"]).text == data
+
+
 def test_no_more_files_than_allowed_are_translated_at_once(start_server: StartServer) -> None:
     running = start_server(documents=1)
     running.fakes["de-en"].gate.clear()

@@ -121,6 +121,19 @@ def test_a_pivot_replaces_only_directions_that_were_never_trained(tmp_path: Path
     assert [len(circle.route(source, target)) for source, target in DIRECTIONS] == [1, 2, 2, 1, 1, 2]
 
 
+def test_few_words_may_be_in_the_target_language(models: ModelTable) -> None:
+    detector = LanguageDetector.of(models)
+    words = {word.strip(".,") for code in CODES for text in texts("test", 40)[code] for word in text.split()}
+    found = 0
+    for word in words:
+        best, *others = detector.detect(word)
+        for target in (code for code, share in others if share >= 0.1 and best[1] < 0.9):
+            assert detector.detect_each([word], (), target)[0][0] == target
+            assert detector.detect_each([word], [best[0]], target)[0][0] == best[0]
+            found += 1
+    assert found
+
+
 def test_a_language_that_was_only_read_or_only_written_is_not_the_other(tmp_path: Path) -> None:
     make_many([("de", "en"), ("szl", "en")]).save(tmp_path / "into-english")
     make_many([("de", "en"), ("de", "szl"), ("szl", "en")]).save(tmp_path / "from-german")

@@ -40,7 +40,8 @@ SourceLanguage = Annotated[
     typer.Option(
         "--source-language",
         metavar="CODE",
-        help="Language of the text, for a model with several (default: recognized, or named by the files).",
+        help="Language of the text, for a model with several (default: translate and inspect recognize it; otherwise, "
+        "names of files state it).",
     ),
 ]
 TargetLanguage = Annotated[

@@ -58,6 +58,7 @@ GROUP = 512
 
 _BATCH = 256  # segments of a document that are translated together, between two updates of the progress line
 _SAMPLE = 100  # lines or sentences whose language is recognized
+_FEW = 3  # sentences, of which too many may look like those of a related language
 _SHOWN, _WIDTH = 5, 60  # sentences with problems that are shown, and characters of each
 
 _EXCLUDED = {
@@ -196,7 +197,8 @@ def translate(
         def identity() -> list[Any]:
             return [device, as_json, *_identify(translator, ensemble or [])]
 
-        translate_lines(translator, chosen, prefixes, output, as_json, identity)
+        by_line = source_language is None and not (terms or known or prefixes or chosen.typed or ensemble)
+        translate_lines(translator, chosen, prefixes, output, as_json, identity, recognizes=by_line)
 
 
 def _identify(texts: TextTranslator, ensemble: Sequence[Path]) -> list[Any]:
@@ -312,12 +314,13 @@ class TranslateInput:
 
         return sum(1 for _ in read_lines(self._file, replace_controls=True))
 
-    def read(self, bundle: Bundle, divided: bool) -> Iterator[str]:
+    def read(self, bundle: Bundle, divided: bool, recognized: bool) -> Iterator[str]:
         """The texts, in order. Of each kind of unusual texts, the first one is reported on standard error.
 
         Args:
             bundle: The translator.
             divided: Whether long texts are divided, so that their length is no problem.
+            recognized: Whether each is translated from its own language, which is none of these kinds then.
         """
         from dragoman.doctor.input import TextChecker
 
@@ -333,6 +336,7 @@ class TranslateInput:
             print(f"Type a text and press Enter to translate it {direction}; Ctrl-D ends.", file=sys.stderr)
         unit = "text" if self.texts and len(self.texts) == len(self.lines) else "line"
         reported = {"several-sentences", "long"} if divided else set[str]()  # kinds of warnings
+        reported |= {"language", "target-language"} if recognized else set()
         checker = TextChecker.of(bundle)
         texts: Iterable[str] = self.lines
         if not self.texts:
@@ -366,6 +370,7 @@ def recognize_source(
         stated, texts = find_source(read_document(document), str(document), sources, target, _split(columns))
         if stated:
             return stated
+        refuse_translated(bundle, document, texts)
     elif chosen.is_read_once:
         if bundle.stated[0]:
             return bundle.stated[0]
@@ -377,6 +382,19 @@ def recognize_source(
     else:
         texts = chosen.sample(text_format).splitlines()
     return recognize_common_source(bundle, texts[:_SAMPLE])
+
+
+def refuse_translated(bundle: Bundle, document: Path, texts: Sequence[str]) -> None:
+    """Check that most of a document is not in the language to translate into; a few words are no evidence."""
+    from dragoman.languages.identify import MIN_WORDS, identify_each, language_of_most, words_of
+
+    target, profile = bundle.recipe.data.target_language, bundle.language_profile
+    sample = [text for text in texts if sum(1 for _ in words_of(text)) >= MIN_WORDS][:_SAMPLE]
+    if profile is None or len(sample) < _FEW:
+        return
+    best = [next((code for code, _ in ranked), "") for ranked in identify_each(sample, profile)]
+    if language_of_most(sample, best) == target:
+        raise UserError(f"{document}: is already in {target}; to translate it anyway, add --source-language")
 
 
 def _split(columns: str | None) -> list[str]:
@@ -441,6 +459,26 @@ class OutputLine:
     truncated: bool = False
 
 
+def _stream_recognized(texts: TextTranslator, bundle: Bundle) -> Callable[[Sequence[str], int], Iterator[Translation]]:
+    """What translates lines, each from the language that it is in, of which the bundle states none."""
+    from dragoman.bundle import recognize_sources
+
+    in_language = {texts.translator.bundle.recipe.data.source_language: texts}
+
+    def stream(lines: Sequence[str], window: int) -> Iterator[Translation]:
+        found: dict[int, Translation] = {}
+        languages = recognize_sources(bundle, lines)
+        for language in dict.fromkeys(languages):
+            if language not in in_language:
+                in_language[language] = type(texts)(texts.translator.with_direction(language))
+            places = [place for place, each in enumerate(languages) if each == language]
+            own = in_language[language].stream([lines[place] for place in places], window)
+            found.update(zip(places, own, strict=True))
+        return (found[place] for place in range(len(lines)))
+
+    return stream
+
+
 def translate_lines(
     texts: TextTranslator,
     chosen: TranslateInput,
@@ -448,12 +486,16 @@ def translate_lines(
     output: Path | None,
     as_json: bool,
     identity: Callable[[], list[Any]],
+    recognizes: bool,
 ) -> None:
     """Write a line for each text; texts with prefixes are neither split into sentences nor divided.
+
+    If a model with several languages `recognizes` the source, each line is translated from its own language.
 
     From a file to a file, an interrupted command continues. Lines are not translated again if they are the same, and so
     are those that are translated together with them, and `identity`: all else that decides the output.
     """
+    from dragoman.bundle import with_open_source
     from dragoman.translator import pair_with_prefixes
 
     to_file = output not in (None, DASH) and not (os.path.exists(output) and not os.path.isfile(output))
@@ -471,7 +513,9 @@ def translate_lines(
         if not seen:
             progress = stack.enter_context(ProgressLine("translate", often_short=True))
             meter = Meter(progress.update, "translating", total, unit="lines")
-        lines = chosen.read(texts.translator.bundle, divided=not prefixes)
+        opened = with_open_source(texts.translator.bundle) if recognizes else None
+        stream = _stream_recognized(texts, opened) if opened else texts.stream
+        lines = chosen.read(texts.translator.bundle, not prefixes, opened is not None)
         if prefixes:
             from dragoman.corpus.lines import read_lines
 
@@ -486,7 +530,7 @@ def translate_lines(
             if prefixes:
                 translations = texts.continue_prefixes(sources, [prefix for _, prefix in group], len(group))
             else:
-                translations = texts.stream(sources, len(group))
+                translations = stream(sources, len(group))
             return [
                 OutputLine(
                     to_json(each) if as_json else to_line(each),

@@ -67,6 +67,15 @@ def declare_charset(content: bytes, charset: str) -> bytes:
     return content[: declared.start(1)] + charset.encode() + content[declared.end(1) :] if declared else content
 
 
+def declares_utf8(content: bytes) -> bool:
+    """Whether a header declares UTF-8: not ASCII, nor the CHARSET of a new template."""
+    declared = _CHARSET.search(content, 0, header_end(content))
+    try:
+        return declared is not None and codecs.lookup(declared[1].decode()).name == "utf-8"
+    except LookupError:
+        return False
+
+
 def parse_header(text: str) -> dict[str, str]:
     """The values in a header by lowercase name, such as "language"."""
     fields = (line.partition(":") for line in text.split("\n"))

@@ -250,6 +250,8 @@ def choose_old_text(
         for old in data.weighted:
             (corpus,) = _find([old.corpus], data.languages, data_directory)
             place = ", ".join(str(file.resolve()) for file in corpus.files) or corpus.name
+            if data.directions:
+                place = f"{place} ({name_direction(data.languages_of(old.corpus))})"
             if _identify(corpus, data.languages_of(old.corpus)) in known:
                 messages.append(f"not mixed in, because it is also new text: {place}")
             else:

@@ -243,8 +243,10 @@ async def find_glossary(request: Request, parameters: Parameters, routes: Sequen
     for route in routes:
         pairs = [(primary_language(model.source), primary_language(model.target)) for model in route]
         if pairs != [(primary_language(stored.source), primary_language(stored.target))]:
+            through = f", but these go through {route[0].target}" if len(route) > 1 else ""
             raise RequestError(
-                400, f"The glossary needs texts from {stored.source} to {stored.target}, and one model for them."
+                400,
+                f"The glossary needs texts from {stored.source} to {stored.target}, and one model for them{through}.",
             )
     return await asyncio.to_thread(stored.glossary)
 

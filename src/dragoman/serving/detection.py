@@ -46,18 +46,25 @@ class LanguageDetector:
         """Languages with confidences from 0 to 1, the best first; never empty, as it may be `UNKNOWN`."""
         return _rounded(identify(text, self._profile))
 
-    def detect_each(self, texts: Sequence[str], possible: Collection[str] = ()) -> list[tuple[str, float]]:
+    def detect_each(
+        self, texts: Sequence[str], possible: Collection[str] = (), target: str | None = None
+    ) -> list[tuple[str, float]]:
         """The language and the confidence of each of some texts that belong together.
 
         Args:
             texts: The texts.
             possible: The languages that can be translated. A text of few words is in one of them if it may be.
+            target: Otherwise, it is in this one, if it may be.
         """
         found = []
         for text, ranked in zip(texts, map(_rounded, identify_each(texts, self._profile)), strict=True):
             best = ranked[0]
             if len(text.split()) < FEW_WORDS and best[0] not in possible and best[1] < CLEAR:
-                best = next((each for each in ranked if each[0] in possible and each[1] >= _LEAST), best)
+                likely = [each for each in ranked if each[1] >= _LEAST]
+                ours = [each for each in likely if each[0] in possible] or [
+                    each for each in likely if each[0] == target
+                ]
+                best = (ours or [best])[0]
             found.append(best)
         return found
 

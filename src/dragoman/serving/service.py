@@ -171,7 +171,7 @@ class Service:
     ) -> list[tuple[str, float]]:
         """The language of each text with the confidence; of few words, one that is translated into the target."""
         possible = [each for each in self.models.sources if target and self.models.route(each, target)]
-        return self.detector.detect_each([await read_words([text], text_format) for text in texts], possible)
+        return self.detector.detect_each([await read_words([text], text_format) for text in texts], possible, target)
 
     async def find_routes(
         self, source: str, target: str, texts: Sequence[str], text_format: str = "text"

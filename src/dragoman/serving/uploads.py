@@ -89,6 +89,8 @@ async def _find_language(service: Service, slot: DocumentSlot, asked: FileReques
     stated, texts = await slot.run(find_source, file.data, file.name, sources, target)
     if stated:
         return stated
+    if not any(map(str.isalpha, "".join(texts))):
+        return target  # there is nothing to translate
     sample = texts[:_DETECTED_SEGMENTS]
     found = await service.detect_each(sample, target=target)
     language = language_of_most(sample, [each for each, _ in found])

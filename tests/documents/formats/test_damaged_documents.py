@@ -15,6 +15,7 @@ from segment_translators import assemble, translate_shuffled, translate_without_
 
 from dragoman.documents.formats import DOCUMENT_FORMATS, open_document
 from dragoman.errors import UserError
+from dragoman.text.translation import Translation
 
 LANGUAGES = ("de", "en")
 EVERY_SAMPLE = SAMPLES + FILLED_SAMPLES
@@ -221,3 +222,16 @@ def test_a_catalog_states_the_target_in_any_region_and_in_its_script(target: str
     else:
         with pytest.raises(UserError, match=f"its translations are in {stated}"):
             open_document(data, "a.po", ("de", target))
+
+
+@pytest.mark.parametrize("charset", ["US-ASCII", "CHARSET", "ANSI_X3.4-1968", "UTF-8", "utf8"])
+def test_a_catalog_declares_the_encoding_of_its_translations(charset: str) -> None:
+    data = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "Hund"\nmsgstr ""\n'
+    document = open_document(data.replace("UTF-8", charset).encode(), "a.po", ("de", "cs"))
+    for translation, expected in (
+        ("pes", charset),
+        ("štěně", charset if charset.lower().startswith("utf") else "UTF-8"),
+    ):
+        content = document.assemble([Translation(translation)]).decode()
+        assert f"charset={expected}" in content
+        assert translation in content

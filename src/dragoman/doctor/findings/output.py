@@ -134,8 +134,9 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
     "unexpected-language": FindingType(
         "error",
         "the file is in another language or script than the training text of that side",
-        "use a file in the right language, or a model that was trained with this language",
-        example="the sources look like fr, but the model was trained with de",
+        "use a file in the right language, or a model that was trained with this language; if it was, state the "
+        "language with --source-language or --target-language",
+        example="the sources look like fr, but the translation is from de",
     ),
     "unusual-sources": FindingType(
         "warning",

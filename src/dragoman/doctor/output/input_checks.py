@@ -72,9 +72,10 @@ def check_languages_of_files(
         return
     for side, wanted, found in zip(("sources", "references"), expected, actual, strict=True):
         if found:
+            way = "from" if side == "sources" else "into"
             yield make_finding(
                 "unexpected-language",
-                f"the {side} look like {found}, but the model was trained with {wanted}",
+                f"the {side} look like {found}, but the translation is {way} {wanted}",
                 {"side": side, "expected": wanted, "found": found},
             )
 

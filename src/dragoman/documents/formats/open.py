@@ -58,6 +58,8 @@ MAX_DOCUMENT_BYTES = 200_000_000
 _HEAD_BYTES = 65_536
 _ARCHIVES = (".docx", ".pptx", ".odt", ".epub")
 _BILINGUAL = (*XLIFF_SUFFIXES, ".tmx", ".po", ".pot")
+_NO_LANGUAGE = "zxx"
+_LETTERS = 20  # of a sentence, by which a language can be recognized
 _STATED = re.compile(r"""\s(?:source-language|srcLang|srclang)\s*=\s*["']([^"']+)""")
 
 
@@ -67,7 +69,7 @@ def find_source(
     """What says in which language a document is: the one that it states as XLIFF and TMX do, and its texts.
 
     Files in two languages can only be opened in those; a translation memory is in the language that most segments to
-    translate have. Labels of parts of other documents are not followed: some may be in another language than most.
+    translate have. In other documents, parts with a label of their language count only if there is no other sentence.
 
     Args:
         data: The content of the file.
@@ -81,7 +83,13 @@ def find_source(
     """
     suffix = PurePath(name).suffix.lower()
     if suffix not in _BILINGUAL:
-        return None, [segment.text for segment in open_document(data, name, ("", target), columns).segments]
+        texts: list[str] = []
+        for source in (_NO_LANGUAGE, ""):  # parts without a label, or all
+            document = open_document(data, name, (source, target), columns)
+            texts = [segment.text for segment in document.segments]
+            if any(sum(map(str.isalpha, text)) >= _LETTERS for text in texts):
+                break
+        return None, texts
     stated = _find_stated(data, sources) if suffix not in (".po", ".pot") else None
     opened: dict[str, list[str]] = {}
     problems: list[UserError] = []

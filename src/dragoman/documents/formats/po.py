@@ -15,6 +15,7 @@ from dragoman.markup.po import (
     Message,
     PluralForms,
     declare_charset,
+    declares_utf8,
     fill_message,
     find_charset,
     find_codec,
@@ -72,7 +73,8 @@ def _require_language(stated: str, file: DocumentFile) -> None:
     if looks_like_tag(tag) and not any(may_be_written_as(language, tag) for language in file.languages):
         raise UserError(
             f"{file.name}: its translations are in {stated}, but the translator is from {file.languages[0]} to "
-            f"{file.languages[1]}; choose another translator, or correct the line Language in its header"
+            f"{file.languages[1]}; choose other languages or another translator, or correct the line Language in its "
+            "header"
         )
 
 
@@ -88,8 +90,10 @@ def _read(file: DocumentFile) -> Characters:
 
 
 def _encode(text: str, characters: Characters) -> bytes:
-    """The file in its encoding, or in UTF-8 if that lacks a character."""
+    """The file in its encoding, or in UTF-8 if that, or the declared one, lacks a character."""
     try:
-        return characters.encode(text)
+        content = characters.encode(text)
     except UnicodeEncodeError:
         return declare_charset(text.encode(), "UTF-8")
+    is_new = characters.encoding == "utf-8" and characters.text.isascii() and not text.isascii()
+    return declare_charset(content, "UTF-8") if is_new and not declares_utf8(content) else content

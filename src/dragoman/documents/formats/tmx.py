@@ -30,7 +30,7 @@ def open_tmx(file: DocumentFile) -> PassageDocument:
     if units and find_language(file.languages[0], tuple(counts)) is None:
         raise UserError(
             f"{file.name}: has no text in {file.languages[0]}, only in {', '.join(sorted(counts)) or 'no language'}; "
-            "choose another translator"
+            "choose other languages or another translator"
         )
     return PassageDocument(list(replace_elements(root.children, _Tmx(file, counts).read)), characters.encode)
 

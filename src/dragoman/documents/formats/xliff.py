@@ -218,7 +218,7 @@ def _require_languages(declared: Languages, languages: Languages, name: str) -> 
         if find_language(language, (found,)) is None:
             raise UserError(
                 f"{name}: is from {declared[0]} to {declared[1]}, but the translator is from {languages[0]} to "
-                f"{languages[1]}; choose another translator, or correct the languages in the file"
+                f"{languages[1]}; choose other languages or another translator, or correct those in the file"
             )
 
 
