@@ -11,7 +11,7 @@ from dragoman.documents.sentences import find_text_spans, join_parts
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.scheduler import Scheduler
-from dragoman.text.link import follow_links
+from dragoman.text.link import chain_links
 from dragoman.text.translation import Translation
 
 
@@ -75,5 +75,5 @@ def _follow(first: Translation, second: Translation) -> Translation:
         truncated=first.truncated or second.truncated,
         problems=[*first.problems, *second.problems],
         confidence=min(known, default=None),
-        links=follow_links(first.links, second.links),
+        links=chain_links(first.links, second.links),
     )

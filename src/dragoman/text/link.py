@@ -15,7 +15,7 @@ class Link(NamedTuple):
     target_end: int
 
 
-def follow_links(first: Sequence[Link], second: Sequence[Link]) -> tuple[Link, ...]:
+def chain_links(first: Sequence[Link], second: Sequence[Link]) -> tuple[Link, ...]:
     """The links of the translation of a translation to the first text.
 
     A part follows the link of the part in between with which it has most characters in common, if there is one.
