@@ -350,6 +350,10 @@ def test_each_line_is_translated_from_its_language(many: Path, command: Command,
         assert "does not look like" not in outcome.error
     stated = command("translate", many, *lines, "--source-language", "de", "--target-language", "en")
     assert "does not look like de" in stated.error
+    unknown = "Собака бежит по лугу.\n"
+    (tmp_path / "mixed.txt").write_text(20 * "".join(f"{line}\n" for line in own["szl"]) + 1000 * unknown, "utf-8")
+    outcome = command("translate", many, "--input", tmp_path / "mixed.txt", "--target-language", "en")
+    assert outcome.code == 0, outcome.error
 
 
 def test_a_document_in_two_languages_is_in_the_only_one_it_can_be_opened_in(

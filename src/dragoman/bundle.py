@@ -681,13 +681,14 @@ def recognize_sources(bundle: Bundle, texts: Sequence[str]) -> list[str]:
     found = _recognize(bundle, texts)
     if not any(found):
         _require_recognized(bundle, texts)
-    usual = next((code for code, _ in Counter(filter(None, found)).most_common(1)), possible_sources(bundle)[0])
+    usual = next((code for code, _ in Counter(filter(None, found)).most_common(1)), None)
+    usual = usual or bundle.stated[0] or possible_sources(bundle)[0]
     return [each or usual for each in found]
 
 
 def with_open_source(bundle: Bundle) -> Bundle | None:
-    """The bundle without a stated source, which is recognized; None if it does not recognize languages."""
-    opened = replace(bundle, given=(None, bundle.given[1]), stated=(None, bundle.stated[1]))
+    """The bundle whose stated source is only that of texts that are not recognized; None if it recognizes none."""
+    opened = replace(bundle, given=(None, bundle.given[1]))
     return opened if opened.recognizes_source and opened.profiles else None
 
 

@@ -462,6 +462,7 @@ class OutputLine:
 def _stream_recognized(texts: TextTranslator, bundle: Bundle) -> Callable[[Sequence[str], int], Iterator[Translation]]:
     """What translates lines, each from the language that it is in, of which the bundle states none."""
     from dragoman.bundle import recognize_sources
+    from dragoman.documents.translate import TextTranslator
 
     in_language = {texts.translator.bundle.recipe.data.source_language: texts}
 
@@ -470,7 +471,7 @@ def _stream_recognized(texts: TextTranslator, bundle: Bundle) -> Callable[[Seque
         languages = recognize_sources(bundle, lines)
         for language in dict.fromkeys(languages):
             if language not in in_language:
-                in_language[language] = type(texts)(texts.translator.with_direction(language))
+                in_language[language] = TextTranslator(texts.translator.with_direction(language))
             places = [place for place, each in enumerate(languages) if each == language]
             own = in_language[language].stream([lines[place] for place in places], window)
             found.update(zip(places, own, strict=True))
