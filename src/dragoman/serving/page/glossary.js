@@ -5,6 +5,7 @@ const GLOSSARY = "dragoman-glossary";
 const COMPLETE = /^\s*$|=\s*\S/; // an empty line, or one with a translation
 
 let key = "";
+field.disabled = true; // until it is known for which language
 
 /** The lines that the user entered. */
 export const glossary = () => field.value;
@@ -17,6 +18,7 @@ export function showGlossary(target) {
   if (common !== null) localStorage.setItem(key, common);
   localStorage.removeItem(GLOSSARY);
   field.value = localStorage.getItem(key) ?? "";
+  field.disabled = false;
   if (field.value) field.closest("details").open = true;
 }
 
