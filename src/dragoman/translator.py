@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat, zip_longest
@@ -239,14 +239,12 @@ class Translator:
 
     def _translate_recognized(self, texts: Sequence[str], prefixes: Sequence[str]) -> list[Translation]:
         """The translations of texts, each from the language that it is in."""
-        languages = recognize_sources(self.bundle, texts)
-        found: dict[int, Translation] = {}
-        for language in dict.fromkeys(languages):
-            places = [place for place, each in enumerate(languages) if each == language]
+
+        def translate(language: str, places: Sequence[int]) -> Iterable[Translation]:
             search = self.with_direction(language).text_search
-            translated = search.translate([texts[place] for place in places], [prefixes[place] for place in places])
-            found.update(zip(places, translated, strict=True))
-        return [found[place] for place in range(len(texts))]
+            return search.translate([texts[place] for place in places], [prefixes[place] for place in places])
+
+        return translate_by_language(recognize_sources(self.bundle, texts), translate)
 
     def attention(self, text: str) -> AttentionMap:
         """What the model attends to, in every layer and head, while it translates a text.
@@ -285,6 +283,22 @@ class Translator:
         translation = self.text_search.translation(source, hypotheses)
         bundle = label_spans(self.bundle_on_device, source.mask)
         return explain(bundle, self.decoding, source.with_context, hypotheses[0].tokens, translation, trace)
+
+
+def translate_by_language(
+    languages: Sequence[str], translate: Callable[[str, Sequence[int]], Iterable[Translation]]
+) -> list[Translation]:
+    """The translations of texts, in order; those in the same language are translated together.
+
+    Args:
+        languages: The language of each text.
+        translate: Translates the texts at some places, which are in a language.
+    """
+    found: dict[int, Translation] = {}
+    for language in dict.fromkeys(languages):
+        places = [place for place, each in enumerate(languages) if each == language]
+        found.update(zip(places, translate(language, places), strict=True))
+    return [found[place] for place in range(len(languages))]
 
 
 def _require_texts(texts: Any) -> None:

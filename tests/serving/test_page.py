@@ -320,16 +320,15 @@ def test_the_glossary_is_used_and_kept(page: Any) -> None:
 
 def test_each_target_language_has_its_glossary(browser: Any, start_server: StartServer) -> None:
     page, messages, _ = open_page(browser, start_server(("de-en", "de-es")).url)
-    page.evaluate("localStorage.setItem('dragoman-glossary', 'Hund = hound')")  # of an earlier version
+    page.evaluate("localStorage.setItem('dragoman-glossary', 'Hund = perro')")  # of an earlier version
+    page.evaluate("localStorage.setItem('dragoman-languages', 'de es')")
     page.reload()
-    page.locator("#from").select_option("de")
-    page.locator("#to").select_option("es")
-    field = page.locator("#glossary")
-    assert field.input_value() == ""
-    field.fill("Hund = perro")
+    field = page.locator("#glossary:enabled")
+    assert field.input_value() == "Hund = perro"
     assert type_text(page, "Hund") == "es[perro]"
     page.locator("#to").select_option("en")
-    assert field.input_value() == "Hund = hound"
+    assert field.input_value() == ""
+    field.fill("Hund = hound")
     page.get_by_text("en[hound]", exact=True).wait_for()
     page.locator("#to").select_option("es")
     assert field.input_value() == "Hund = perro"

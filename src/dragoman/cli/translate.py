@@ -386,14 +386,11 @@ def recognize_source(
 
 def refuse_translated(bundle: Bundle, document: Path, texts: Sequence[str]) -> None:
     """Check that most of a document is not in the language to translate into; a few words are no evidence."""
-    from dragoman.languages.identify import MIN_WORDS, identify_each, language_of_most, words_of
+    from dragoman.languages.identify import MIN_WORDS, common_language, words_of
 
     target, profile = bundle.recipe.data.target_language, bundle.language_profile
     sample = [text for text in texts if sum(1 for _ in words_of(text)) >= MIN_WORDS][:_SAMPLE]
-    if profile is None or len(sample) < _FEW:
-        return
-    best = [next((code for code, _ in ranked), "") for ranked in identify_each(sample, profile)]
-    if language_of_most(sample, best) == target:
+    if profile and len(sample) >= _FEW and common_language(sample, profile) == target:
         raise UserError(f"{document}: is already in {target}; to translate it anyway, add --source-language")
 
 
@@ -463,19 +460,17 @@ def _stream_recognized(texts: TextTranslator, bundle: Bundle) -> Callable[[Seque
     """What translates lines, each from the language that it is in, of which the bundle states none."""
     from dragoman.bundle import recognize_sources
     from dragoman.documents.translate import TextTranslator
+    from dragoman.translator import translate_by_language
 
     in_language = {texts.translator.bundle.recipe.data.source_language: texts}
 
     def stream(lines: Sequence[str], window: int) -> Iterator[Translation]:
-        found: dict[int, Translation] = {}
-        languages = recognize_sources(bundle, lines)
-        for language in dict.fromkeys(languages):
+        def translate(language: str, places: Sequence[int]) -> Iterator[Translation]:
             if language not in in_language:
                 in_language[language] = TextTranslator(texts.translator.with_direction(language))
-            places = [place for place, each in enumerate(languages) if each == language]
-            own = in_language[language].stream([lines[place] for place in places], window)
-            found.update(zip(places, own, strict=True))
-        return (found[place] for place in range(len(lines)))
+            return in_language[language].stream([lines[place] for place in places], window)
+
+        return iter(translate_by_language(recognize_sources(bundle, lines), translate))
 
     return stream
 

@@ -91,6 +91,11 @@ def language_of_most(texts: Iterable[str], languages: Iterable[str]) -> str:
     return max(letters, key=letters.__getitem__, default="")
 
 
+def common_language(texts: Sequence[str], profile: LanguageProfile) -> str:
+    """The language of a profile that most of some texts are in; empty if most are in none."""
+    return language_of_most(texts, (next((code for code, _ in each), "") for each in identify_each(texts, profile)))
+
+
 def share_in_other_languages(texts: Sequence[str], expected: str, profile: LanguageProfile) -> float:
     """The share of texts that are clearly in another language of a profile; texts of few words count as right."""
     wrong = 0

@@ -10,8 +10,7 @@ from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.errors import counted
 from dragoman.languages.identify import (
     LanguageProfile,
-    identify_each,
-    language_of_most,
+    common_language,
     other_language,
     share_in_other_languages,
 )
@@ -23,7 +22,7 @@ MIN_WORDS = 100  # fewer words are no evidence of a script
 SHOWN_LINES = 5
 SAMPLE = 500  # lines whose language is recognized among those of a model
 MOST = 0.5
-"""Texts in another language of a model have nearly all lines in it; of related languages, at most 3% are confused."""
+"""Texts in another language of a model have nearly all lines in it; of related languages, at most 2% are confused."""
 
 
 def check_few_sentences(sources: Sequence[str]) -> Iterator[Finding]:
@@ -84,8 +83,8 @@ def _other_language(profile: LanguageProfile | None, texts: Sequence[str], expec
     """The language, or else the script, of texts that are not in the expected language; None if they may be."""
     sample = texts[:SAMPLE]
     if profile and share_in_other_languages(sample, expected, profile) > MOST:
-        best = [next((code for code, _ in ranked), "") for ranked in identify_each(sample, profile)]
-        if (likeliest := language_of_most(sample, best)) not in ("", expected):
+        likeliest = common_language(sample, profile)
+        if likeliest not in ("", expected):
             return likeliest
     if found := other_language(texts, expected):
         return found

@@ -48,7 +48,7 @@ function showLanguages() {
   const names = (from.value === AUTO ? allTargets() : targets()).map((code) => new Option(nameOf(code), code));
   to.replaceChildren(...names.sort((one, other) => one.text.localeCompare(other.text)));
   if (names.some((each) => each.value === kept)) to.value = kept;
-  showGlossary(to.value);
+  if (wanted) showGlossary(to.value); // not before the first target is chosen
   setLanguage(source, language());
   setLanguage(output, source.value && !language() ? "" : to.value); // a text in an unknown language is copied
   element.swap.disabled = !reverse();
@@ -246,6 +246,7 @@ async function start() {
     if (known) to.value = known;
     showLanguages();
     wanted = to.value;
+    showGlossary(wanted);
     startFiles(settings.supportedFilesFormat, () => ({ source: from.value, target: to.value }));
     startMenu(
       () => ({ text: translated, source: language(), target: to.value, translation, prefixes }),
